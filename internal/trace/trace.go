@@ -268,48 +268,48 @@ func (s *session) unfound(now int64) {
 }
 
 // add adds events to the window, and looks up the names and cgroups of the processes in them.
-func (s *session) add(b *events.Batch) {
-	for i := range b.Requests {
-		s.group(b.Requests[i].Task, b)
+func (s *session) add(batch *events.Batch) {
+	for i := range batch.Requests {
+		s.group(batch.Requests[i].Task, batch)
 	}
 
-	for i := range b.Calls {
-		s.group(b.Calls[i].Task, b)
+	for i := range batch.Calls {
+		s.group(batch.Calls[i].Task, batch)
 	}
 
-	for i := range b.Handles {
-		s.group(b.Handles[i].Task, b)
+	for i := range batch.Handles {
+		s.group(batch.Handles[i].Task, batch)
 	}
 
-	for i := range b.Waits {
-		s.group(b.Waits[i].Waker, b) // it may have held a lock
+	for i := range batch.Waits {
+		s.group(batch.Waits[i].Waker, batch) // it may have held a lock
 	}
 
 	// The loop appends to b.Files, so it iterates over a copy of the slice header.
-	for _, f := range b.Files[:len(b.Files):len(b.Files)] {
+	for _, f := range batch.Files[:len(batch.Files):len(batch.Files)] {
 		if f.Dirtied && f.Group == "" {
-			s.group(f.Task, b)
+			s.group(f.Task, batch)
 		}
 	}
 
-	s.below(b)
-	s.window.Add(b)
+	s.below(batch)
+	s.window.Add(batch)
 
-	for i := range b.Calls {
-		s.noticeForeign(b.Calls[i].File.Dev)
+	for i := range batch.Calls {
+		s.noticeForeign(batch.Calls[i].File.Dev)
 	}
 
-	s.pending = append(s.pending, b.Calls...)
+	s.pending = append(s.pending, batch.Calls...)
 	if !s.opt.Keep || s.header.Cut {
 		return
 	}
 
-	if s.keep.Len()+b.Len() > events.EventsMax {
+	if s.keep.Len()+batch.Len() > events.EventsMax {
 		s.header.Cut = true
 		return
 	}
 
-	kept := *b
+	kept := *batch
 	kept.Calls = nil // explain keeps the calls that it reports
 	s.keep.Append(&kept)
 }
@@ -383,44 +383,44 @@ func (s *session) isBackground(pid uint32) bool {
 func (s *session) explain(before int64) {
 	rest := s.pending[:0]
 	for i := range s.pending {
-		c := &s.pending[i]
-		if c.Exit > before {
-			rest = append(rest, *c)
+		call := &s.pending[i]
+		if call.Exit > before {
+			rest = append(rest, *call)
 			continue
 		}
 
-		if c.Enter < s.since[c.File.Dev] {
+		if call.Enter < s.since[call.File.Dev] {
 			s.early++ // its requests were not traced
 			continue
 		}
 
 		if s.opt.Keep && !s.header.Cut {
-			s.keep.Calls = append(s.keep.Calls, *c)
+			s.keep.Calls = append(s.keep.Calls, *call)
 		}
 
 		// The call is still explained, but the report says that events are missing.
-		if !s.window.Whole(c) {
+		if !s.window.Whole(call) {
 			s.header.Cut = true
 		}
 
-		x := s.window.Explain(c)
+		x := s.window.Explain(call)
 		if s.header.Elsewhere(x.File) {
 			continue
 		}
 
-		if s.isBackground(c.PID) {
+		if s.isBackground(call.PID) {
 			s.unwaited++
 			s.unwaitedTime += x.Took()
 			continue
 		}
 
 		if s.tally.Draws(&x) {
-			x.Queue = s.window.Queue(c)
+			x.Queue = s.window.Queue(call)
 		}
 
 		s.tally.Add(x)
 		if s.opt.Each != nil {
-			s.opt.Each(&x, s.header.Clock(c.Exit))
+			s.opt.Each(&x, s.header.Clock(call.Exit))
 		}
 	}
 

@@ -83,8 +83,8 @@ var severities = map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warnin
 func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 	var out []Change
 	present := map[findingKey]bool{}
-	for _, f := range findings {
-		key := findingKey{f.Rule, f.Subject}
+	for _, finding := range findings {
+		key := findingKey{finding.Rule, finding.Subject}
 		if present[key] {
 			continue // a second finding of the same rule and subject adds nothing
 		}
@@ -95,24 +95,24 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 			if len(t.held) >= statesMax {
 				continue
 			}
-			h = &held{State: State{Since: since(f, at)}}
+			h = &held{State: State{Since: since(finding, at)}}
 			t.held[key] = h
 		}
 
 		present[key] = true
-		if c, ok := h.observe(at, f); ok {
+		if c, ok := h.observe(at, finding); ok {
 			out = append(out, c)
 		}
 
 		// Independent of severity: a finding of the window may end and recur before it leaves the
 		// window.
-		if h.reported && h.now != f.Ongoing {
-			h.now = f.Ongoing
+		if h.reported && h.now != finding.Ongoing {
+			h.now = finding.Ongoing
 			event := Cleared
 			if h.now {
 				event = Again
 			}
-			out = append(out, Change{Event: event, At: at, Finding: f, Before: h.severity, Since: h.Since})
+			out = append(out, Change{Event: event, At: at, Finding: finding, Before: h.severity, Since: h.Since})
 		}
 	}
 

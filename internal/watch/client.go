@@ -40,10 +40,10 @@ type RefusedError struct {
 func (e *RefusedError) Error() string { return e.Text }
 
 // Mark marks a moment in the watch.
-func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, error) {
-	text, err := json.Marshal(markRequest{Text: m.Text, At: m.At})
+func (c *Client) Mark(ctx context.Context, mark recording.Mark) (recording.Mark, error) {
+	text, err := json.Marshal(markRequest{Text: mark.Text, At: mark.At})
 	if err != nil {
-		return m, fmt.Errorf("mark: %w", err)
+		return mark, fmt.Errorf("mark: %w", err)
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, clientWithin)
@@ -56,7 +56,7 @@ func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, er
 
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(text))
 	if err != nil {
-		return m, fmt.Errorf("mark: %w", err)
+		return mark, fmt.Errorf("mark: %w", err)
 	}
 
 	req.Header.Set("Content-Type", jsonType)
@@ -68,27 +68,27 @@ func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, er
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
-		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, httpclient.Cause(err))
+		return mark, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, httpclient.Cause(err))
 	}
 
 	defer resp.Body.Close()
 	reply, err := io.ReadAll(io.LimitReader(resp.Body, clientBytesMax))
 	if err != nil {
-		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, err)
+		return mark, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, err)
 	}
 
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
-		return m, &RefusedError{resp.StatusCode,
+		return mark, &RefusedError{resp.StatusCode,
 			fmt.Sprintf("%s://%s is not a plimsoll watch, or one without support for marks", to.Scheme, to.Host)}
 	}
 	if resp.StatusCode != http.StatusCreated {
-		return m, &RefusedError{resp.StatusCode,
+		return mark, &RefusedError{resp.StatusCode,
 			fmt.Sprintf("%s://%s: %s: %s", to.Scheme, to.Host, resp.Status, firstLine(reply))}
 	}
 
 	var set recording.Mark
 	if err := json.Unmarshal(reply, &set); err != nil {
-		return m, &RefusedError{resp.StatusCode,
+		return mark, &RefusedError{resp.StatusCode,
 			fmt.Sprintf("%s://%s does not answer like a plimsoll watch", to.Scheme, to.Host)}
 	}
 

@@ -191,24 +191,24 @@ func New(inputs []Input, opt Options) *Watch {
 		opt.Log = nowhere
 	}
 
-	w := &Watch{opt: opt}
+	watch := &Watch{opt: opt}
 	var outs []*queue
 	if opt.Ring != nil {
-		w.ring = newQueue(opt.Ring, ringWords, opt.Log)
-		outs = append(outs, w.ring)
+		watch.ring = newQueue(opt.Ring, ringWords, opt.Log)
+		outs = append(outs, watch.ring)
 	}
 
 	if opt.Push != nil {
-		w.push = newQueue(opt.Push, pushWords, opt.Log)
-		outs = append(outs, w.push)
+		watch.push = newQueue(opt.Push, pushWords, opt.Log)
+		outs = append(outs, watch.push)
 	}
 
 	for _, in := range inputs {
-		w.feeds = append(w.feeds, newFeed(in, outs, opt.Pack, opt.Log))
+		watch.feeds = append(watch.feeds, newFeed(in, outs, opt.Pack, opt.Log))
 	}
 
 	if opt.Tracing.Tracer != nil {
-		w.traces = newFeed(Input{Source: tracedSource{}}, outs, opt.Pack, opt.Log)
+		watch.traces = newFeed(Input{Source: tracedSource{}}, outs, opt.Pack, opt.Log)
 		opt.Tracing.Report = func(level slog.Level, message string, err error) {
 			if err != nil {
 				opt.Log.Log(context.Background(), level, message, "error", err)
@@ -216,10 +216,10 @@ func New(inputs []Input, opt Options) *Watch {
 			}
 			opt.Log.Log(context.Background(), level, message)
 		}
-		w.tracing = NewTracing(opt.Tracing, w.traces)
+		watch.tracing = NewTracing(opt.Tracing, watch.traces)
 	}
 
-	return w
+	return watch
 }
 
 // Run watches until the context ends, which is not an error. Failures of sources and of the disk do

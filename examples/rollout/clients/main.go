@@ -79,7 +79,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 }
 
 // fill makes the replica set and the documents, and has a checkpoint written.
-func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string) error {
+func fill(ctx context.Context, client *mongo.Client, of *mongo.Collection, uri string) error {
 	at, err := url.Parse(uri)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string
 
 	set := bson.D{{Key: "_id", Value: "rollout"},
 		{Key: "members", Value: bson.A{bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: at.Host}}}}}
-	if err := c.Database("admin").RunCommand(ctx,
+	if err := client.Database("admin").RunCommand(ctx,
 		bson.D{{Key: "replSetInitiate", Value: set}}).Err(); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string
 		var who struct {
 			Primary bool `bson:"isWritablePrimary"`
 		}
-		if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&who); err != nil {
+		if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&who); err != nil {
 			return err
 		}
 		if who.Primary {
@@ -127,7 +127,7 @@ func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string
 		return err
 	}
 
-	return c.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err()
+	return client.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err()
 }
 
 func noise() []byte {

@@ -18,7 +18,7 @@ import (
 // proven compares simulated recordings of the current deployment and of the plan's choice, like `plimsoll
 // prove` compares those from production. They have different seeds: with the same seed both would have the
 // same arrivals, which never happens in production.
-func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *Planned,
+func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, planned *Planned,
 	opt Options) (*prove.Report, error) {
 	opt.stage("recording what the plan changes", 0, 0)
 	sides := []struct {
@@ -47,7 +47,7 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 	}
 
 	// The monthly costs come from the plan, so that the proof shows what the change buys.
-	costBefore, costAfter := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
+	costBefore, costAfter := units.USD(planned.Now.MonthlyUSD), units.USD(planned.Chosen.MonthlyUSD)
 	bounds := make([]prove.Bound, 0, len(c.Layout.Objective))
 	for _, text := range c.Layout.Objective {
 		// skip objectives on a maximum: recordings do not contain maxima, so prove does not support them

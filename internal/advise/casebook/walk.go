@@ -85,15 +85,15 @@ type Options struct {
 // Run simulates a case's variants, one per core concurrently, and reads the case's figures from the
 // results. It fails if the scenario is invalid, if a figure's position is not in the result, or if the
 // context is cancelled.
-func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
-	w := &Walk{Version: 1, Case: c, Results: make([]*simulate.Result, len(c.Variants))}
-	docs := make([]any, len(c.Variants))
-	done := make(chan struct{}, len(c.Variants))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
+func Run(ctx context.Context, published *Case, opt Options) (*Walk, error) {
+	walk := &Walk{Version: 1, Case: published, Results: make([]*simulate.Result, len(published.Variants))}
+	docs := make([]any, len(published.Variants))
+	done := make(chan struct{}, len(published.Variants))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 
-	for i, v := range c.Variants {
-		g.Go(func() error {
+	for i, variant := range published.Variants {
+		group.Go(func() error {
 			var store *recording.Memory
 
 			// Only the first variant stalled, so only it is recorded and diagnosed.
@@ -101,55 +101,55 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 				store = recording.NewMemory(recording.MemoryOptions{})
 			}
 
-			r, err := c.simulate(gctx, v, store, &opt)
+			r, err := published.simulate(gctx, variant, store, &opt)
 			if err != nil {
-				return fmt.Errorf("case %s, variant %s: %w", c.Name, v.Name, err)
+				return fmt.Errorf("case %s, variant %s: %w", published.Name, variant.Name, err)
 			}
 
 			if i == 0 {
-				if w.Diagnosis, err = judge(gctx, opt.Pack, store); err != nil {
-					return fmt.Errorf("case %s: diagnosing variant %s: %w", c.Name, v.Name, err)
+				if walk.Diagnosis, err = judge(gctx, opt.Pack, store); err != nil {
+					return fmt.Errorf("case %s: diagnosing variant %s: %w", published.Name, variant.Name, err)
 				}
 			}
 
-			w.Results[i] = r
+			walk.Results[i] = r
 			if docs[i], err = decoded(r); err != nil {
 				return err
 			}
 
 			done <- struct{}{}
 			if opt.Progress != nil {
-				opt.Progress(v.Name, len(done), len(c.Variants))
+				opt.Progress(variant.Name, len(done), len(published.Variants))
 			}
 
 			return nil
 		})
 	}
 
-	if err := g.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 
 	// A figure without a variant belongs to the first one.
 	results := map[string]any{"": docs[0]}
-	for i, v := range c.Variants {
+	for i, v := range published.Variants {
 		results[v.Name] = docs[i]
 	}
 
 	var err error
-	if w.Tried, err = tried(ctx, opt.Engines.Language, c.Name); err != nil {
-		return nil, fmt.Errorf("case %s: %w", c.Name, err)
+	if walk.Tried, err = tried(ctx, opt.Engines.Language, published.Name); err != nil {
+		return nil, fmt.Errorf("case %s: %w", published.Name, err)
 	}
 
-	if err := w.fill(results); err != nil || c.Layout == nil || opt.NoPlan {
-		return w, err
+	if err := walk.fill(results); err != nil || published.Layout == nil || opt.NoPlan {
+		return walk, err
 	}
 
-	if err := w.end(ctx, opt); err != nil {
-		return nil, fmt.Errorf("case %s: %w", c.Name, err)
+	if err := walk.end(ctx, opt); err != nil {
+		return nil, fmt.Errorf("case %s: %w", published.Name, err)
 	}
 
-	return w, nil
+	return walk, nil
 }
 
 // end runs the end of the case: plan, files and proof.

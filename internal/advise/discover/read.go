@@ -126,8 +126,8 @@ func ClaimName(template string, set *appsv1.StatefulSet, ordinal int) string {
 
 // Read reads a set's related objects. Pods and claims must be readable; for the other objects, it collects
 // missing permissions in Denied.
-func Read(ctx context.Context, c *kubeclient.Client, set *appsv1.StatefulSet) (*Objects, error) {
-	o := &Objects{
+func Read(ctx context.Context, client *kubeclient.Client, set *appsv1.StatefulSet) (*Objects, error) {
+	objects := &Objects{
 		Set: set, Pods: make([]*corev1.Pod, Replicas(set)), Claims: map[string]*corev1.PersistentVolumeClaim{},
 		Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
 		Attributes: map[string]*storagev1.VolumeAttributesClass{}, Nodes: map[string]*corev1.Node{},
@@ -135,24 +135,25 @@ func Read(ctx context.Context, c *kubeclient.Client, set *appsv1.StatefulSet) (*
 	}
 
 	ns := set.Namespace
-	for i := range o.Pods {
-		pod, err := kubeclient.Pods.Get(ctx, c, ns, fmt.Sprintf("%s-%d", set.Name, Start(set)+i))
+	for i := range objects.Pods {
+		pod, err := kubeclient.Pods.Get(ctx, client, ns, fmt.Sprintf("%s-%d", set.Name, Start(set)+i))
 		if kubeclient.IsMissing(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		o.Pods[i] = pod
-		if err := optional(ctx, c, o, kubeclient.Nodes, o.Nodes, "", pod.Spec.NodeName); err != nil {
+		objects.Pods[i] = pod
+		if err := optional(ctx, client, objects, kubeclient.Nodes, objects.Nodes, "",
+			pod.Spec.NodeName); err != nil {
 			return nil, err
 		}
 	}
 
 	for i := range set.Spec.VolumeClaimTemplates {
-		for k := range o.Pods {
+		for k := range objects.Pods {
 			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, Start(set)+k)
-			claim, err := kubeclient.Claims.Get(ctx, c, ns, name)
+			claim, err := kubeclient.Claims.Get(ctx, client, ns, name)
 
 			// A pod may be missing while it is recreated.
 			if kubeclient.IsMissing(err) {
@@ -163,14 +164,14 @@ func Read(ctx context.Context, c *kubeclient.Client, set *appsv1.StatefulSet) (*
 				return nil, err
 			}
 
-			o.Claims[name] = claim
-			if err := o.readClaim(ctx, c, claim); err != nil {
+			objects.Claims[name] = claim
+			if err := objects.readClaim(ctx, client, claim); err != nil {
 				return nil, err
 			}
 		}
 	}
 
-	return o, o.readConfigMaps(ctx, c, ns)
+	return objects, objects.readConfigMaps(ctx, client, ns)
 }
 
 // readClaim reads a claim's volume and classes.

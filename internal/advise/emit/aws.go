@@ -13,63 +13,63 @@ var awsScript string
 
 // aws writes a script of `aws ec2` commands that modify volumes in place, create and attach volumes, and
 // change the instance's type.
-func aws(l *Transition, o *Options) (*Part, error) {
-	p := &Part{}
+func aws(transition *Transition, o *Options) (*Part, error) {
+	part := &Part{}
 	var b, ids strings.Builder
 
 	fresh, needsInstance := false, false
-	for _, d := range l.disks {
-		if d.action == removed {
+	for _, disk := range transition.disks {
+		if disk.action == removed {
 			continue
 		}
 
 		// With several targets, another one may carry out this change.
-		if err := d.carries("aws"); err != nil {
+		if err := disk.carries("aws"); err != nil {
 			if o.Skip {
 				continue
 			}
 			return nil, err
 		}
 
-		p.Applies = append(p.Applies, d.path)
-		fmt.Fprintf(&b, "\n# %s\n", d.why())
-		if d.action == modified {
-			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_VOLUMES"
+		part.Applies = append(part.Applies, disk.path)
+		fmt.Fprintf(&b, "\n# %s\n", disk.why())
+		if disk.action == modified {
+			variable := strings.ToUpper(strings.ReplaceAll(disk.name, "-", "_")) + "_VOLUMES"
 			fmt.Fprintf(
 				&ids, "#   %-16s ids of the volumes %q of each machine to modify, separated by spaces%s\n",
-				variable, d.name, ofStripe(d.after.width))
+				variable, disk.name, ofStripe(disk.after.width))
 			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodified \"$id\" %s  %s\ndone\n", variable,
-				d.name, d.before.figures(), d.after.figures())
+				disk.name, disk.before.figures(), disk.after.figures())
 			continue
 		}
 
 		fresh, needsInstance = true, true
 		fmt.Fprintf(&b, "for instance in ${INSTANCES:?ids of the instances}; do\n")
 
-		for n := 1; n <= d.after.width; n++ {
-			name := l.slug() + "-" + d.name
-			if d.after.width > 1 {
+		for n := 1; n <= disk.after.width; n++ {
+			name := transition.slug() + "-" + disk.name
+			if disk.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
 
-			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, d.after.figures())
+			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, disk.after.figures())
 
 			// Only the operators know the snapshot, so it is a variable of the script.
-			if d.after.snapshot {
-				variable := d.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
-				fmt.Fprintf(&ids, "#   %-16s id of the snapshot to create the volume %q from%s\n", variable, d.name,
-					numbered(n, d.after.width))
-				fmt.Fprintf(&b, " \"${%s:?id of the snapshot for %s}\" %d", variable, d.name, d.after.fetch)
+			if disk.after.snapshot {
+				variable := disk.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
+				fmt.Fprintf(&ids, "#   %-16s id of the snapshot to create the volume %q from%s\n", variable, disk.name,
+					numbered(n, disk.after.width))
+				fmt.Fprintf(&b, " \"${%s:?id of the snapshot for %s}\" %d", variable, disk.name, disk.after.fetch)
 			}
 
 			b.WriteString("\n")
 		}
 
 		b.WriteString("done\n")
-		p.Apply = append(p.Apply, l.arrival(&d))
+		part.Apply = append(part.Apply, transition.arrival(&disk))
 	}
 
-	if l.awsMachine(p, &b) {
+	if transition.awsMachine(part, &b) {
 		needsInstance = true
 	}
 
@@ -82,20 +82,20 @@ func aws(l *Transition, o *Options) (*Part, error) {
 		ids.WriteString("#   INSTANCES        ids of the instances that run the database, separated by spaces\n")
 	}
 
-	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "",
+	text := "#!/bin/bash\n" + transition.Head("#", "Commands of the AWS CLI for EBS volumes.", "",
 		"It reads these environment variables:") + ids.String() +
 		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n# It has four verbs: look, apply, check, undo; apply and undo accept --dry-run.\nset -euo pipefail\n\n" +
 		withFunctions(cloudScript) + "\n" +
 		awsScript + "layout() {" +
 		indented(b.String()) + "}\n\nmain \"$@\"\n"
 
-	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
-	p.describe("aws/volumes.sh",
+	part.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
+	part.describe("aws/volumes.sh",
 		ids.String(), "You can run it again: it skips what is already done. Before it changes anything, it checks everything, and refuses a volume whose last modification is not completed.",
 		"`aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=VOLUME` shows the progress of a modification. In the state *optimizing*, performance is at least the old one but may not reach the new one: compare only after it says *completed*.", fresh)
-	p.Risks = append(p.Risks, ebsRisks(l)...)
+	part.Risks = append(part.Risks, ebsRisks(transition)...)
 
-	return p, nil
+	return part, nil
 }
 
 // indented indents lines for a function body, except blank ones.

@@ -46,11 +46,11 @@ func DriverOf(name string) string {
 // ReadClass parses the parameters of a driver's class, ignoring the case of their keys: those of a
 // StorageClass, or with modify those of a VolumeAttributesClass, which only has what changes. ok is
 // false for unknown drivers.
-func ReadClass(driverName string, parameters map[string]string, modify bool) (c Class, ok bool) {
-	c.Provider = DriverOf(driverName)
-	d, ok := drivers[c.Provider]
+func ReadClass(driverName string, parameters map[string]string, modify bool) (class Class, ok bool) {
+	class.Provider = DriverOf(driverName)
+	driver, ok := drivers[class.Provider]
 	if !ok {
-		return c, false
+		return class, false
 	}
 
 	get := func(keys ...string) string {
@@ -66,45 +66,45 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 		return ""
 	}
 
-	c.Type = get(d.kind, "type", "storageaccounttype")
-	if c.Type == "" && !modify {
-		c.Type = cmp.Or(usual[driverName], usual[c.Provider])
+	class.Type = get(driver.kind, "type", "storageaccounttype")
+	if class.Type == "" && !modify {
+		class.Type = cmp.Or(usual[driverName], usual[class.Provider])
 	}
 
 	for ours, theirs := range kinds {
 		// Azure's zone-redundant variants count as the same product.
-		if strings.EqualFold(c.Type, theirs) ||
-			strings.EqualFold(c.Type, strings.TrimSuffix(theirs, "_LRS")+"_ZRS") {
-			c.Type = ours
+		if strings.EqualFold(class.Type, theirs) ||
+			strings.EqualFold(class.Type, strings.TrimSuffix(theirs, "_LRS")+"_ZRS") {
+			class.Type = ours
 		}
 	}
 
-	if t, err := catalog.Type(c.Type); err == nil {
-		c.Type = t.Name
+	if t, err := catalog.Type(class.Type); err == nil {
+		class.Type = t.Name
 	}
 
-	c.IOPS = whole(get(d.iops, d.attributeIOPS))
-	c.IOPSPerGB = whole(get("iopsPerGB"))
+	class.IOPS = whole(get(driver.iops, driver.attributeIOPS))
+	class.IOPSPerGB = whole(get("iopsPerGB"))
 	unit := units.MiBps
 
 	// Azure counts throughput in decimal megabytes.
-	if c.Provider == "azure" {
+	if class.Provider == "azure" {
 		unit = units.MBps
 	}
 
-	c.Throughput = units.Throughput(whole(get(d.rate, d.attributeRate))) * unit
-	c.FileSystem = get("csi.storage.k8s.io/fstype", "fstype")
+	class.Throughput = units.Throughput(whole(get(driver.rate, driver.attributeRate))) * unit
+	class.FileSystem = get("csi.storage.k8s.io/fstype", "fstype")
 
 	switch strings.ToLower(get("cachingMode")) {
 	case "none":
-		c.Caching = catalog.NoCaching
+		class.Caching = catalog.NoCaching
 	case "readonly":
-		c.Caching = catalog.CachedReads
+		class.Caching = catalog.CachedReads
 	case "readwrite":
-		c.Caching = catalog.CachedBoth
+		class.Caching = catalog.CachedBoth
 	}
 
-	return c, true
+	return class, true
 }
 
 // whole parses a number, with the optional unit of Google's driver; 0 if it is invalid.

@@ -60,43 +60,43 @@ func (s *spec) figures() string { return fmt.Sprintf("%s %d %d %d", s.sold(), s.
 
 // write writes the script. It changes disks in use, and creates and attaches new ones, with the verbs
 // look, apply, check and undo.
-func (c *cloud) write(l *Transition, o *Options) (*Part, error) {
-	p := &Part{}
+func (c *cloud) write(transition *Transition, o *Options) (*Part, error) {
+	part := &Part{}
 	var steps, ids strings.Builder
 
 	fresh := false
-	for _, d := range l.disks {
+	for _, disk := range transition.disks {
 		// No script deletes a volume: that is left to the operators.
-		if d.action == removed {
+		if disk.action == removed {
 			continue
 		}
 
-		if err := d.carries(c.provider); err != nil {
+		if err := disk.carries(c.provider); err != nil {
 			if o.Skip {
 				continue
 			}
 			return nil, err
 		}
 
-		p.Applies = append(p.Applies, d.path)
-		fmt.Fprintf(&steps, "\n# %s\n", d.why())
-		if d.action == modified {
-			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_DISKS"
+		part.Applies = append(part.Applies, disk.path)
+		fmt.Fprintf(&steps, "\n# %s\n", disk.why())
+		if disk.action == modified {
+			variable := strings.ToUpper(strings.ReplaceAll(disk.name, "-", "_")) + "_DISKS"
 			fmt.Fprintf(&ids, "#   %-16s names of the disks %q of each machine, separated by spaces%s\n",
-				variable, d.name, ofStripe(d.after.width))
+				variable, disk.name, ofStripe(disk.after.width))
 			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n",
-				variable, d.name, d.before.figures(), d.after.figures())
+				variable, disk.name, disk.before.figures(), disk.after.figures())
 
 			// Caching and bursting need separate commands, and downtime.
-			if d.recached {
-				fmt.Fprintf(&steps, "\tcached \"$disk\" %s %s\n", d.before.hostCaching(), d.after.hostCaching())
-				p.Restarts = append(p.Restarts, d.path+": "+cachingRestart)
+			if disk.recached {
+				fmt.Fprintf(&steps, "\tcached \"$disk\" %s %s\n", disk.before.hostCaching(), disk.after.hostCaching())
+				part.Restarts = append(part.Restarts, disk.path+": "+cachingRestart)
 			}
 
-			if d.switched {
-				fmt.Fprintf(&steps, "\tbursting \"$disk\" %t %t\n", d.before.bursting, d.after.bursting)
-				p.Restarts = append(p.Restarts,
-					d.path+": each machine has to be deallocated, or its disk detached, to turn on-demand bursting on.")
+			if disk.switched {
+				fmt.Fprintf(&steps, "\tbursting \"$disk\" %t %t\n", disk.before.bursting, disk.after.bursting)
+				part.Restarts = append(part.Restarts,
+					disk.path+": each machine has to be deallocated, or its disk detached, to turn on-demand bursting on.")
 			}
 
 			steps.WriteString("done\n")
@@ -106,35 +106,35 @@ func (c *cloud) write(l *Transition, o *Options) (*Part, error) {
 		fresh = true
 		steps.WriteString("for machine in ${MACHINES:?names of the machines}; do\n")
 
-		for n := 1; n <= d.after.width; n++ {
+		for n := 1; n <= disk.after.width; n++ {
 			// The name must be unique per machine, and stable, so that a second run finds the disk.
-			name := l.slug() + "-" + d.name
-			if d.after.width > 1 {
+			name := transition.slug() + "-" + disk.name
+			if disk.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
 
 			burst := ""
-			if d.after.bursting {
+			if disk.after.bursting {
 				burst = " --enable-bursting true"
 			}
 
 			attached := ""
-			if d.after.caching != "" {
-				attached = "caching=" + d.after.hostCaching() + " "
+			if disk.after.caching != "" {
+				attached = "caching=" + disk.after.hostCaching() + " "
 			}
 
 			fmt.Fprintf(&steps, "\t%sfresh \"$machine\" \"$machine-%s\" %s%s\n", attached, name,
-				d.after.figures(), burst)
+				disk.after.figures(), burst)
 
 			// apply sets the caching with the attachment; check verifies it separately.
-			if d.after.caching != "" {
+			if disk.after.caching != "" {
 				fmt.Fprintf(&steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name,
-					d.after.hostCaching())
+					disk.after.hostCaching())
 			}
 		}
 
 		steps.WriteString("done\n")
-		p.Apply = append(p.Apply, l.arrives(&d))
+		part.Apply = append(part.Apply, transition.arrives(&disk))
 	}
 
 	if steps.Len() == 0 {
@@ -147,19 +147,19 @@ func (c *cloud) write(l *Transition, o *Options) (*Part, error) {
 	}
 
 	file := c.provider + "/volumes.sh"
-	text := "#!/bin/bash\n" + l.Head("#", c.about, "", "It reads these environment variables:") +
+	text := "#!/bin/bash\n" + transition.Head("#", c.about, "", "It reads these environment variables:") +
 		c.needs + ids.String() +
 		"# It has four verbs: look, apply, check, undo; apply and undo accept --dry-run.\nset -euo pipefail\n\n" +
 		withFunctions(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) +
 		"}\n\nmain \"$@\"\n"
 
-	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
-	p.describe(file,
+	part.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
+	part.describe(file,
 		c.needs+ids.String(), "You can run it again: it skips what is already done, and checks everything before it changes anything.",
 		c.look+" shows a disk.", fresh)
-	p.Risks = append(p.Risks, cloudRisks(l)...)
+	part.Risks = append(part.Risks, cloudRisks(transition)...)
 
-	return p, nil
+	return part, nil
 }
 
 // describe adds the README's text on a script with the verbs look, apply, check and undo. needs are the
@@ -228,48 +228,48 @@ const cachingRestart = "on each machine, either stop the database and unmount it
 func cloudRisks(l *Transition) []string {
 	var out []string
 	for i := range l.disks {
-		d := &l.disks[i]
+		disk := &l.disks[i]
 
 		// The risks of EBS volumes have their own function, which takes a layout with one disk.
-		if d.after == nil || d.after.provider == "aws" {
+		if disk.after == nil || disk.after.provider == "aws" {
 			out = append(out, ebsRisks(&Transition{disks: l.disks[i : i+1]})...)
 			continue
 		}
 
 		for _, c := range clouds {
-			if c.provider == d.after.provider && d.action == modified && d.tuned {
-				out = append(out, d.path+": "+c.limits+".")
+			if c.provider == disk.after.provider && disk.action == modified && disk.tuned {
+				out = append(out, disk.path+": "+c.limits+".")
 			}
 		}
 
-		if d.action == modified && d.resized {
+		if disk.action == modified && disk.resized {
 			out = append(out,
-				d.path+
+				disk.path+
 					": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
 		}
 
-		out = append(out, azureNeeds(d)...)
-		if d.after.bursting && (d.switched || d.isNew()) {
+		out = append(out, azureNeeds(disk)...)
+		if disk.after.bursting && (disk.switched || disk.isNew()) {
 			out = append(out,
-				d.path+
+				disk.path+
 					": on-demand bursting costs a monthly fee, and a fee for each operation beyond the disk's own limits. "+
 					burstingRule+".")
 		}
 
-		if d.after.caching != "" && (d.recached || d.isNew()) {
+		if disk.after.caching != "" && (disk.recached || disk.isNew()) {
 			out = append(out,
-				d.path+
+				disk.path+
 					": with host caching, the machine's limits for cached disks apply, which may be lower than those for uncached ones."+
-					writeBack(d.after.caching))
+					writeBack(disk.after.caching))
 		}
 
-		if d.recached {
-			out = append(out, d.path+": "+cachingRule+".")
+		if disk.recached {
+			out = append(out, disk.path+": "+cachingRule+".")
 		}
 
-		if d.action == created && d.volume != "data" {
+		if disk.action == created && disk.volume != "data" {
 			out = append(out,
-				d.path+
+				disk.path+
 					": a snapshot of one volume is no longer a backup. Take snapshots of all volumes of the database at the same time, or block writes while you take them.")
 		}
 	}

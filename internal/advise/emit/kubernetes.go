@@ -67,23 +67,23 @@ func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string)
 // kubernetes writes a StorageClass for new volumes, a VolumeAttributesClass (storage.k8s.io/v1, since
 // Kubernetes 1.34) for volumes modified in use, and a patch of the StatefulSet if its manifest is given.
 // The parameters of both classes are immutable, so a class's name includes its figures.
-func kubernetes(l *Transition, o *Options) (*Part, error) {
-	p := &Part{}
+func kubernetes(transition *Transition, o *Options) (*Part, error) {
+	part := &Part{}
 
 	// Classes are removed last, after everything that uses them.
-	defer func() { p.Back = append(p.Back, l.unmake(p)...) }()
+	defer func() { part.Back = append(part.Back, transition.unmake(part)...) }()
 	var set *statefulSet
 
 	if o.StatefulSet != nil {
 		var err error
-		if set, err = readStatefulSet(l, o); err != nil {
+		if set, err = readStatefulSet(transition, o); err != nil {
 			return nil, err
 		}
 	}
 
-	claims := &claims{l: l, set: set}
-	for i := range l.disks {
-		d := &l.disks[i]
+	claims := &claims{l: transition, set: set}
+	for i := range transition.disks {
+		d := &transition.disks[i]
 
 		// Removed volumes keep their claims, because they have data.
 		if d.action == removed || d.member > 0 && d.isNew() { // a claim template applies to every member
@@ -97,40 +97,40 @@ func kubernetes(l *Transition, o *Options) (*Part, error) {
 			return nil, err
 		}
 
-		if err := l.classes(p, d, set); err != nil {
+		if err := transition.classes(part, d, set); err != nil {
 			return nil, err
 		}
 
-		p.Applies = append(p.Applies, d.path)
-		if err := claims.add(p, d); err != nil {
+		part.Applies = append(part.Applies, d.path)
+		if err := claims.add(part, d); err != nil {
 			return nil, err
 		}
 	}
 
-	if err := l.queueDaemonSet(p); err != nil {
+	if err := transition.queueDaemonSet(part); err != nil {
 		return nil, err
 	}
 
 	if set != nil {
-		patched, err := set.patch(p)
+		patched, err := set.patch(part)
 		if err != nil {
 			return nil, err
 		}
 		if patched {
-			return p, nil
+			return part, nil
 		}
 	}
 
-	if len(p.Files) == 0 {
+	if len(part.Files) == 0 {
 		return nil, nil
 	}
 
-	if set == nil && len(l.disks) > 0 {
-		p.Apply = append(
-			p.Apply, "These files have no claim templates, mounts or memory limits: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
+	if set == nil && len(transition.disks) > 0 {
+		part.Apply = append(
+			part.Apply, "These files have no claim templates, mounts or memory limits: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
 	}
 
-	return p, nil
+	return part, nil
 }
 
 // unmake returns how to remove a part's StorageClasses. That is the last step of going back.
@@ -173,7 +173,7 @@ func (l *Transition) storageClassName(d *disk) string {
 const storageClassPath = "kubernetes/storageclass-"
 
 // classes writes a disk's classes.
-func (l *Transition) classes(p *Part, d *disk, set *statefulSet) error {
+func (l *Transition) classes(part *Part, d *disk, set *statefulSet) error {
 	// Existing claims keep their class. A new class is for claims that pods get later.
 	if d.member == 0 && (d.isNew() || d.tuned || d.switched) || d.recached {
 		text, err := manifest(l.storageClass(d))
@@ -184,18 +184,18 @@ func (l *Transition) classes(p *Part, d *disk, set *statefulSet) error {
 		head := l.Head("#", "A StorageClass for "+d.name+".", d.why(),
 			"It waits for the first consumer, so that the volume is created in the pod's zone. It retains the volume",
 			"if its claim is deleted: a typo must not delete the last copy of a database.")
-		p.Files = append(p.Files, File{Path: storageClassPath + d.name + ".yaml", Text: []byte(head + text),
+		part.Files = append(part.Files, File{Path: storageClassPath + d.name + ".yaml", Text: []byte(head + text),
 			Mode: plain})
-		p.Apply = append(p.Apply, "`kubectl apply -f "+storageClassPath+d.name+
+		part.Apply = append(part.Apply, "`kubectl apply -f "+storageClassPath+d.name+
 			".yaml`: new claims can use it. Existing claims do not change.")
 
 		if d.isNew() && d.after.snapshot {
-			p.Apply = append(p.Apply, l.snapshotClaims(d))
+			part.Apply = append(part.Apply, l.snapshotClaims(d))
 		}
 
 		if d.isNew() {
-			p.Apply = append(p.Apply, l.renewing(d, set)...)
-			p.Risks = append(p.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
+			part.Apply = append(part.Apply, l.renewing(d, set)...)
+			part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
 		}
 	}
 
@@ -216,10 +216,11 @@ func (l *Transition) classes(p *Part, d *disk, set *statefulSet) error {
 	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).",
 		d.why(), "The driver modifies volumes in use when their claims get this class.")
 	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
-	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# For going back.\n" + old),
+	part.Files = append(part.Files, File{Path: path,
+		Text: []byte(head + text + "---\n# For going back.\n" + old),
 		Mode: plain})
-	p.Apply = append(p.Apply, "`kubectl apply -f "+path+"`")
-	p.Risks = append(p.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
+	part.Apply = append(part.Apply, "`kubectl apply -f "+path+"`")
+	part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
 
 	return nil
 }
@@ -288,7 +289,7 @@ type claims struct {
 }
 
 // add writes the commands for a disk, and adds its claim template to the patch.
-func (c *claims) add(p *Part, d *disk) error {
+func (c *claims) add(part *Part, d *disk) error {
 	if c.set != nil {
 		if err := c.set.claim(d); err != nil {
 			return err
@@ -300,10 +301,10 @@ func (c *claims) add(p *Part, d *disk) error {
 	}
 
 	if d.recached {
-		p.Apply = append(p.Apply,
+		part.Apply = append(part.Apply,
 			fmt.Sprintf("%s: a volume's `cachingMode` cannot change after its claim is bound, and the driver applies it at each attachment. For `%s`, a member needs a new claim of the class %s: %s",
 				d.path, d.after.hostCaching(), c.l.storageClassName(d), c.l.bring(d.volume)))
-		p.Back = append(p.Back, d.path+
+		part.Back = append(part.Back, d.path+
 			": keep the old claims until you are satisfied with the new ones. To go back, do the same with their class.")
 		if !d.tuned && !d.resized && !d.switched {
 			return nil
@@ -311,10 +312,10 @@ func (c *claims) add(p *Part, d *disk) error {
 	}
 
 	if d.switched {
-		p.Apply = append(p.Apply,
+		part.Apply = append(part.Apply,
 			fmt.Sprintf("%s: the driver does not change on-demand bursting of existing disks. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.",
 				d.path, d.after.bursting, burstingRule))
-		p.Back = append(p.Back, fmt.Sprintf("%s: the same with `--enable-bursting %t`.", d.path, d.before.bursting))
+		part.Back = append(part.Back, fmt.Sprintf("%s: the same with `--enable-bursting %t`.", d.path, d.before.bursting))
 		if !d.tuned && !d.resized {
 			return nil
 		}
@@ -347,13 +348,13 @@ func (c *claims) add(p *Part, d *disk) error {
 		text += "\nOnce that is complete, the others:\n\n" + c.patch(d, rest, body)
 	}
 
-	p.Apply = append(p.Apply, fmt.Sprintf("%s\n"+
+	part.Apply = append(part.Apply, fmt.Sprintf("%s\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
 		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target for the volumes instead.",
 		text, namespace, d.after.provider))
 
-	c.back(p, d)
-	p.Verify = append(p.Verify, d.path+": "+drivers[d.after.provider].check+
+	c.back(part, d)
+	part.Verify = append(part.Verify, d.path+": "+drivers[d.after.provider].check+
 		"; `iostat -x 1` on its node shows rates above the old limit.")
 	return nil
 }

@@ -17,9 +17,9 @@ var lvmScript string
 
 // lvm writes a script for each new volume that creates a volume group, a logical volume on all of its
 // devices, a file system, and a line in fstab.
-func lvm(l *Transition, _ *Options) (*Part, error) {
-	p := &Part{}
-	for _, d := range l.disks {
+func lvm(transition *Transition, _ *Options) (*Part, error) {
+	part := &Part{}
+	for _, d := range transition.disks {
 		if !d.isNew() || d.after.snapshot { // a volume from a snapshot already has a file system
 			continue
 		}
@@ -31,9 +31,9 @@ func lvm(l *Transition, _ *Options) (*Part, error) {
 				d.path, u.Exact())
 		}
 
-		file := File{Path: "lvm/" + d.name + ".sh", Text: []byte(l.lvmOf(&d)), Mode: executable}
-		p.Files = append(p.Files, file)
-		p.Applies = append(p.Applies, d.path, "host.filesystem", "host.mount_options")
+		file := File{Path: "lvm/" + d.name + ".sh", Text: []byte(transition.lvmOf(&d)), Mode: executable}
+		part.Files = append(part.Files, file)
+		part.Applies = append(part.Applies, d.path, "host.filesystem", "host.mount_options")
 		devices := strings.Repeat(" DEVICE", min(d.after.width, 3))
 
 		if d.after.width > 3 {
@@ -49,18 +49,18 @@ func lvm(l *Transition, _ *Options) (*Part, error) {
 		which := "with the new volumes attached (identify them with `lsblk -o NAME,SIZE,SERIAL`: the serial is the volume's id)"
 		if d.local() {
 			which = "on the instance's local disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
-			p.Risks = append(p.Risks,
+			part.Risks = append(part.Risks,
 				fmt.Sprintf(
 					"%s: the disks are empty after the instance stops, fails or moves to other hardware; they survive a reboot. The line in fstab has `nofail`, so the machine boots without the volume: "+
 						"make the engine's unit require the mount (`RequiresMountsFor=%s`), or the engine starts on an empty folder of the root volume. After a loss, run the script again and let the member resync; without another copy the data is lost. "+
-						"Local disks have no snapshots: use the engine's backups.", d.path, l.place(d.volume).Mount))
+						"Local disks have no snapshots: use the engine's backups.", d.path, transition.place(d.volume).Mount))
 		}
 
-		p.Apply = append(p.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
+		part.Apply = append(part.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
 			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank.%s", who, which,
-			file.Path, devices, l.brings(&d)))
-		if l.moves(&d) {
-			l.logMove(p, &d)
+			file.Path, devices, transition.brings(&d)))
+		if transition.moves(&d) {
+			transition.logMove(part, &d)
 		}
 
 		if d.after.width > 1 && !d.local() {
@@ -68,33 +68,33 @@ func lvm(l *Transition, _ *Options) (*Part, error) {
 			if d.after.provider == "aws" {
 				rate, how = " (0.1-0.2 %, Amazon EBS features, \"Durability\")", " (`aws ec2 create-snapshots`)"
 			}
-			p.Risks = append(p.Risks,
+			part.Risks = append(part.Risks,
 				fmt.Sprintf(
 					"%s: losing one of %d volumes loses the whole stripe: %d times the annual failure rate of one volume%s. "+
 						"Take snapshots of all of them at the same time%s.", d.path, d.after.width, d.after.width, rate, how))
 		}
 	}
 
-	if len(p.Files) == 0 {
+	if len(part.Files) == 0 {
 		return nil, nil
 	}
 
-	for _, d := range l.disks {
+	for _, d := range transition.disks {
 		if d.isNew() && !d.after.snapshot && !d.local() {
-			p.Risks = append(p.Risks, d.path+": its line in fstab has no `nofail`. If the volume is missing at a boot, the machine stops in emergency mode instead of starting the database on an empty folder.")
+			part.Risks = append(part.Risks, d.path+": its line in fstab has no `nofail`. If the volume is missing at a boot, the machine stops in emergency mode instead of starting the database on an empty folder.")
 		}
 	}
 
-	p.Verify = append(
-		[]string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}, p.Verify...)
-	if slices.ContainsFunc(l.disks,
-		func(d disk) bool { return d.isNew() && !d.after.snapshot && !l.moves(&d) }) {
-		p.Back = append(
-			p.Back, "The old volume is unchanged and can be mounted again: stop the engine, remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since the move is only on the new volume.")
-		p.Restarts = append(p.Restarts, "the engine: it has to stop while its data moves to the new volume.")
+	part.Verify = append(
+		[]string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}, part.Verify...)
+	if slices.ContainsFunc(transition.disks,
+		func(d disk) bool { return d.isNew() && !d.after.snapshot && !transition.moves(&d) }) {
+		part.Back = append(
+			part.Back, "The old volume is unchanged and can be mounted again: stop the engine, remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since the move is only on the new volume.")
+		part.Restarts = append(part.Restarts, "the engine: it has to stop while its data moves to the new volume.")
 	}
 
-	return p, nil
+	return part, nil
 }
 
 // brings returns how a new volume gets its data, as a continuation of its text; "" for a log that a script

@@ -47,27 +47,27 @@ var (
 
 // MoveFiles returns the scripts that move a log to a separate volume, and a README. They are the same
 // scripts as for the target lvm, for one database instead of a layout. The error is an *[InputError].
-func MoveFiles(of Engines, m MoveRequest) ([]File, error) {
-	e, err := engine.Find(of.Deployments, m.Engine, "have its log moved")
+func MoveFiles(of Engines, moveRequest MoveRequest) ([]File, error) {
+	e, err := engine.Find(of.Deployments, moveRequest.Engine, "have its log moved")
 	if err != nil {
 		return nil, err
 	}
 
-	d := e.Part
-	if d.Log == nil || d.Move == nil {
+	deployment := e.Part
+	if deployment.Log == nil || deployment.Move == nil {
 		return nil, Inputf("use one of "+strings.Join(Movers(of), ", "), "the log of %s cannot be moved by a script",
-			m.Engine)
+			moveRequest.Engine)
 	}
 
-	unit := strings.TrimSuffix(m.Unit, ".service")
+	unit := strings.TrimSuffix(moveRequest.Unit, ".service")
 	switch {
 	case !unitName.MatchString(unit):
-		return nil, Inputf("for example --unit "+d.Move.Unit, "--unit %q: want the name of a systemd unit", m.Unit)
-	case !plainPath.MatchString(m.Data):
-		return nil, Inputf("for example --data "+d.Move.Data,
-			"--data %q: want an absolute path without spaces and special characters", m.Data)
-	case m.Filesystem != "xfs" && m.Filesystem != "ext4":
-		return nil, Inputf("", "--filesystem %q: want xfs or ext4", m.Filesystem)
+		return nil, Inputf("for example --unit "+deployment.Move.Unit, "--unit %q: want the name of a systemd unit", moveRequest.Unit)
+	case !plainPath.MatchString(moveRequest.Data):
+		return nil, Inputf("for example --data "+deployment.Move.Data,
+			"--data %q: want an absolute path without spaces and special characters", moveRequest.Data)
+	case moveRequest.Filesystem != "xfs" && moveRequest.Filesystem != "ext4":
+		return nil, Inputf("", "--filesystem %q: want xfs or ext4", moveRequest.Filesystem)
 	}
 
 	// Both names come from the unit, and a machine has only one unit.
@@ -77,16 +77,16 @@ func MoveFiles(of Engines, m MoveRequest) ([]File, error) {
 		}
 		return r
 	}, unit), "-")
-	mount := m.Mount
+	mount := moveRequest.Mount
 	if mount == "" {
-		mount = d.Log.Mount + "-" + name
+		mount = deployment.Log.Mount + "-" + name
 	}
 
 	if !plainPath.MatchString(mount) {
 		return nil, Inputf("", "--mount %q: want an absolute path without spaces and special characters", mount)
 	}
 
-	data, log := d.Log.Dir(m.Data, nil, func(string) string { return "" })
+	data, log := deployment.Log.Dir(moveRequest.Data, nil, func(string) string { return "" })
 	in := strings.TrimPrefix(log, data+"/")
 	group := "plimsoll_" + strings.ReplaceAll(name, "-", "_")
 	head := func(what string) string {
@@ -99,20 +99,20 @@ func MoveFiles(of Engines, m MoveRequest) ([]File, error) {
 		fmt.Sprintf("readonly width=1\nreadonly unit_kib=4\nreadonly size_gib=1 # of the device, at least\n"+
 			"readonly filesystem=%s\nreadonly options=defaults,noatime,nofail,x-systemd.before=%s.service\n"+
 			"readonly group=%s\nreadonly volume=log\nmount_at=${MOUNT:-%s}\nreadonly log_link=%s\n\n",
-			m.Filesystem, unit, group, mount, log) + withFunctions(lvmScript)
+			moveRequest.Filesystem, unit, group, mount, log) + withFunctions(lvmScript)
 
 	move := head("Moves the log of "+unit+" to its volume, and back.") +
-		moveHead(d.Log, in, mount, m.Data, unit) + machineScript()
+		moveHead(deployment.Log, in, mount, moveRequest.Data, unit) + machineScript()
 
 	return []File{
-		Text("README.md", moveReadme(m, d, unit, mount, in)),
+		Text("README.md", moveReadme(moveRequest, deployment, unit, mount, in)),
 		{Path: MoveVolumeFile, Text: []byte(volume), Mode: executable},
 		{Path: MoveLogFile, Text: []byte(move), Mode: executable},
 	}, nil
 }
 
 // moveReadme describes the order, the costs, and how to go back.
-func moveReadme(m MoveRequest, d Deployment, unit, mount, in string) string {
+func moveReadme(m MoveRequest, deployment Deployment, unit, mount, in string) string {
 	log := path.Join(m.Data, in)
 	return fmt.Sprintf(`# Moving the log of %[1]s
 
@@ -155,5 +155,5 @@ from the first start on. **Never start on it: it lacks everything acknowledged s
 
 The volume and what is on it are kept. `+"`plimsoll rollout`"+` does the same steps for all members of a
 cluster, and records before and after.
-`, shellword.Readable(unit), log, mount, MoveVolumeFile, MoveLogFile, d.Move.Next)
+`, shellword.Readable(unit), log, mount, MoveVolumeFile, MoveLogFile, deployment.Move.Next)
 }

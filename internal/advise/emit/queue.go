@@ -89,7 +89,7 @@ func udev(l *Transition, _ *Options) (*Part, error) {
 
 // queueDaemonSet writes a DaemonSet that keeps the queues of labelled nodes' disks set. The database's own
 // manifest cannot do that, because the queues belong to the node.
-func (l *Transition) queueDaemonSet(p *Part) error {
+func (l *Transition) queueDaemonSet(part *Part) error {
 	settings := l.queueSettings()
 	if len(settings) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (l *Transition) queueDaemonSet(p *Part) error {
 	var each strings.Builder
 	for _, s := range settings {
 		fmt.Fprintf(&each, "    \"$1\" \"$queue\" %s %s\n", s.name, s.value)
-		p.Applies = append(p.Applies, s.path)
+		part.Applies = append(part.Applies, s.path)
 	}
 
 	loop := strings.Replace(queueLoop, "    \"$1\" \"$queue\" setting value\n", each.String(), 1)
@@ -143,15 +143,15 @@ func (l *Transition) queueDaemonSet(p *Part) error {
 	head := l.Head("#", "Keeps the queue settings of nodes' disks, on nodes with the label plimsoll.io/queue="+
 		l.slug()+".",
 		"It is privileged, because these settings belong to the node, and it applies them to every disk of the node.")
-	p.Files = append(p.Files, File{Path: path, Text: []byte(head + comments + text), Mode: plain})
-	p.Apply = append(p.Apply, "`kubectl label node NODE... plimsoll.io/queue="+l.slug()+
+	part.Files = append(part.Files, File{Path: path, Text: []byte(head + comments + text), Mode: plain})
+	part.Apply = append(part.Apply, "`kubectl label node NODE... plimsoll.io/queue="+l.slug()+
 		"` for the nodes that run the database and little else, then `kubectl apply -f "+path+"`. "+
 		"If privileged pods are not allowed, configure the node group instead: add a udev rule (`--target udev` writes one) to its image or user data.")
-	p.Verify = append(p.Verify, "`kubectl logs daemonset/"+name+
+	part.Verify = append(part.Verify, "`kubectl logs daemonset/"+name+
 		"` lists each disk that it has set, at most 60 s after a volume was attached.")
 
-	p.Back = append(p.Back, "`kubectl delete -f "+path+
+	part.Back = append(part.Back, "`kubectl delete -f "+path+
 		"`: each pod restores the settings of its node's disks before it ends. If one was killed instead (`kubectl delete --force`), apply the file again and delete it. Then remove the label: `kubectl label node NODE... plimsoll.io/queue-`.")
-	p.Risks = append(p.Risks, l.queueRisks()...)
+	part.Risks = append(part.Risks, l.queueRisks()...)
 	return nil
 }

@@ -10,24 +10,24 @@ import (
 
 // readme writes the README: what the files change, in which order to apply them, how to verify, how to
 // go back, and the risks.
-func readme(l *Transition, parts []*Part, r *Result) []byte {
+func readme(transition *Transition, parts []*Part, r *Result) []byte {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only the changes.\n",
-		l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
+		transition.title(), strings.ReplaceAll(oneLine(transition.File), "`", ""))
 	b.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
 
-	for i, c := range l.changes {
+	for i, c := range transition.changes {
 		by := strings.Join(r.By[i], ", ")
 		if by == "" {
-			by = "**none of these files**: " + otherwise(l, c)
+			by = "**none of these files**: " + otherwise(transition, c)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Path, cell(c.From), cell(c.To), by)
 	}
 
-	if len(l.Sets) > 0 {
-		b.WriteString("\nWhat the model predicts:\n\n    plimsoll simulate " + shellword.Quote(oneLine(l.File)))
-		for _, set := range l.Sets {
+	if len(transition.Sets) > 0 {
+		b.WriteString("\nWhat the model predicts:\n\n    plimsoll simulate " + shellword.Quote(oneLine(transition.File)))
+		for _, set := range transition.Sets {
 			b.WriteString(" \\\n      --set " + shellword.Quote(oneLine(set)))
 		}
 		b.WriteString("\n")
@@ -61,8 +61,8 @@ func readme(l *Transition, parts []*Part, r *Result) []byte {
 	first := "First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes the problem."
 	verify := "Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` shows what improved, by how much and with what confidence."
 	back := ""
-	if l.isNew {
-		first, back = l.machines()
+	if transition.isNew {
+		first, back = transition.machines()
 		verify = "Under the expected load: `plimsoll diagnose SOURCE... --for 10m` shows whether writes stall, and how much headroom each limit has."
 	}
 
@@ -70,7 +70,7 @@ func readme(l *Transition, parts []*Part, r *Result) []byte {
 		func(p *Part) []string { return p.Apply }, "Nothing.")
 
 	section("Verify",
-		verify+goals(l),
+		verify+goals(transition),
 		func(p *Part) []string { return p.Verify }, "Nothing more.")
 
 	slices.Reverse(parts) // undo in reverse order: the log moves back before its disk is detached
@@ -114,10 +114,10 @@ func goals(l *Transition) string {
 }
 
 // otherwise returns how to make a change that none of the files applies.
-func otherwise(l *Transition, c Change) string {
+func otherwise(transition *Transition, change Change) string {
 	// Volumes first: their paths would also match the general entries below.
-	for _, d := range l.disks {
-		if !c.within(d.path) {
+	for _, d := range transition.disks {
+		if !change.within(d.path) {
 			continue
 		}
 
@@ -125,13 +125,13 @@ func otherwise(l *Transition, c Change) string {
 		case d.action == removed:
 			return "stop the engine, move the volume's contents back to the data volume, then delete the volume"
 		case d.isNew() && d.member > 0:
-			return "--target lvm, terraform or " + l.rentedFrom() +
+			return "--target lvm, terraform or " + transition.rentedFrom() +
 				"; in a StatefulSet, a claim template applies to every member: for a single member, create a PersistentVolumeClaim with that member's claim name before its pod"
 		case d.isNew():
-			return "--target lvm, terraform, " + l.rentedFrom() + " or kubernetes"
+			return "--target lvm, terraform, " + transition.rentedFrom() + " or kubernetes"
 		}
 
-		return "--target terraform, " + l.rentedFrom() + " or kubernetes"
+		return "--target terraform, " + transition.rentedFrom() + " or kubernetes"
 	}
 
 	for _, by := range []struct{ path, text string }{
@@ -139,7 +139,7 @@ func otherwise(l *Transition, c Change) string {
 		{"host.dirty_background_bytes", "--target sysctl"}, {"host.dirty_background_ratio", "--target sysctl"},
 		{"host.dirty_bytes", "--target sysctl"}, {"host.dirty_ratio", "--target sysctl"},
 		{"host.dirty_expire", "--target sysctl"}, {"host.writeback_interval", "--target sysctl"},
-		{"host.instance", l.instanceBy()},
+		{"host.instance", transition.instanceBy()},
 		{"host.bandwidth_weighting", "--target aws; in Terraform, network_performance_options of your aws_instance"},
 		{"host.cores", "set by the instance, or by the container's CPU limit"},
 		{"host.memory", "set by the instance, or --target kubernetes --statefulset FILE"},
@@ -149,21 +149,21 @@ func otherwise(l *Transition, c Change) string {
 		{"host.wbt_lat_usec", "--target udev, or kubernetes"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
 	} {
-		if !c.within(by.path) {
+		if !change.within(by.path) {
 			continue
 		}
 		return by.text
 	}
 
 	// Engines know best how to change settings outside their configuration files.
-	for _, by := range l.deployment.Elsewhere {
-		if c.within(strings.TrimSuffix(l.setting(by.Setting), ".")) {
+	for _, by := range transition.deployment.Elsewhere {
+		if change.within(strings.TrimSuffix(transition.setting(by.Setting), ".")) {
 			return by.Text
 		}
 	}
 
-	for _, t := range l.targets {
-		if t.engine != "" && c.within("engine."+t.engine) {
+	for _, t := range transition.targets {
+		if t.engine != "" && change.within("engine."+t.engine) {
 			return "--target " + t.name + ", if it is one of the engine's settings; otherwise it only affects the model"
 		}
 	}

@@ -43,17 +43,17 @@ type statefulSet struct {
 }
 
 // readStatefulSet finds the set, the engine's container and its claims in a manifest.
-func readStatefulSet(l *Transition, o *Options) (*statefulSet, error) {
+func readStatefulSet(l *Transition, options *Options) (*statefulSet, error) {
 	const how = "create one with kubectl get statefulset NAME -o yaml > statefulset.yaml"
-	name := o.StatefulSetFile
-	if len(o.StatefulSet) > StatefulSetBytesMax {
+	name := options.StatefulSetFile
+	if len(options.StatefulSet) > StatefulSetBytesMax {
 		return nil, Inputf(how, "%s is longer than any StatefulSet (%d MiB)", name, StatefulSetBytesMax>>20)
 	}
 
 	s := &statefulSet{l: l, templates: map[string]string{}}
 
 	// The file may contain other objects, separated by "---".
-	reader := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(o.StatefulSet)))
+	reader := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(options.StatefulSet)))
 	for {
 		doc, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -99,11 +99,11 @@ func readStatefulSet(l *Transition, o *Options) (*statefulSet, error) {
 		return nil, Inputf(how, "%s: %d replicas out of range", name, s.replicas())
 	}
 
-	if err := s.findContainer(name, o.Container); err != nil {
+	if err := s.findContainer(name, options.Container); err != nil {
 		return nil, err
 	}
 
-	return s, s.findClaims(name, o.Claims)
+	return s, s.findClaims(name, options.Claims)
 }
 
 // isName reports whether Kubernetes accepts a name (RFC 1123 subdomains). Names appear in commands, so
@@ -325,22 +325,22 @@ func (s *statefulSet) mountOf(d *disk) string {
 }
 
 // patch writes the changes to the set, and reports whether there are any.
-func (s *statefulSet) patch(p *Part) (bool, error) {
+func (s *statefulSet) patch(part *Part) (bool, error) {
 	out := &appsv1.StatefulSet{
 		TypeMeta:   s.manifest.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{Name: s.manifest.Name, Namespace: s.manifest.Namespace},
 	}
 
 	container := corev1.Container{Name: s.container.Name, VolumeMounts: s.mounts}
-	comments := s.memory(p, &container)
+	comments := s.memory(part, &container)
 	pod := &out.Spec.Template.Spec
 
 	if i := s.l.After.Instance(); i != nil && s.l.Changed("host.instance") {
 		pod.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: i.Spelling()}
 		comments = append(comments, s.l.Because("host.instance")+
 			": nodes of this type must exist, or the pods stay pending.")
-		p.Applies = append(p.Applies, "host.instance", "host.cores")
-		p.Restarts = append(p.Restarts, "each pod moves to a node of type "+i.Spelling()+".")
+		part.Applies = append(part.Applies, "host.instance", "host.cores")
+		part.Restarts = append(part.Restarts, "each pod moves to a node of type "+i.Spelling()+".")
 	}
 
 	if s.moving {
@@ -353,7 +353,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	}
 
 	if len(pod.Containers) > 0 && !s.moving {
-		p.Restarts = append(p.Restarts, "each pod of "+s.manifest.Name+
+		part.Restarts = append(part.Restarts, "each pod of "+s.manifest.Name+
 			", starting with the highest ordinal (a rolling update), because its template changes.")
 	}
 
@@ -361,7 +361,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 		n := int32(s.l.After.MemberCount())
 		out.Spec.Replicas = &n
 		comments = append(comments, s.l.Because(members)+": "+s.l.deployment.MembersChange)
-		p.Applies = append(p.Applies, members)
+		part.Applies = append(part.Applies, members)
 	}
 
 	// A merge patch would drop the other templates.
@@ -370,7 +370,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	}
 
 	if !s.changed && len(pod.Containers) == 0 && pod.NodeSelector == nil && out.Spec.Replicas == nil {
-		return len(p.Files) > 0, nil
+		return len(part.Files) > 0, nil
 	}
 
 	text, err := manifest(out)
@@ -394,14 +394,14 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 
 	head := s.l.Head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+
 		". It is not a complete manifest.", comments...)
-	p.Files = append(p.Files, File{Path: file, Text: []byte(head + text), Mode: plain})
+	part.Files = append(part.Files, File{Path: file, Text: []byte(head + text), Mode: plain})
 	if s.moving {
-		if err := s.back(p); err != nil {
+		if err := s.back(part); err != nil {
 			return false, err
 		}
 	}
 
-	s.describe(p, file)
+	s.describe(part, file)
 	return true, nil
 }
 
@@ -438,7 +438,7 @@ func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 }
 
 // describe writes how to apply the patch, and how to undo it.
-func (s *statefulSet) describe(p *Part, file string) {
+func (s *statefulSet) describe(part *Part, file string) {
 	ns := ""
 	if s.manifest.Namespace != "" {
 		ns = " -n " + s.manifest.Namespace
@@ -450,7 +450,7 @@ func (s *statefulSet) describe(p *Part, file string) {
 			continue // the link leads to it, so the engine needs no configuration
 		}
 		if how := s.l.place(m.Name).Configure; how != "" {
-			p.Apply = append(p.Apply,
+			part.Apply = append(part.Apply,
 				fmt.Sprintf("In the container the volume %s is mounted at `%s`: configure %s accordingly (%s).",
 					m.Name, m.MountPath, s.l.engine(), how))
 		}
@@ -458,19 +458,19 @@ func (s *statefulSet) describe(p *Part, file string) {
 
 	if !s.changed {
 		saved := "~/plimsoll-" + name + "-revision.before"
-		p.Apply = append(p.Apply, fmt.Sprintf(
+		part.Apply = append(part.Apply, fmt.Sprintf(
 			"The first line saves the StatefulSet's present revision, once; the second changes its template:\n\n"+
 				"    F=%[4]s; test -s \"$F\" || { kubectl%[1]s get controllerrevision \"$(kubectl%[1]s get statefulset %[2]s -o jsonpath='{.status.updateRevision}')\" -o jsonpath='{.revision}' > \"$F.new\" && mv \"$F.new\" \"$F\"; }; cat \"$F\"\n"+
 				"    cat %[4]s && kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[3]s",
 			ns, name, file, saved))
-		p.Back = append(p.Back, fmt.Sprintf(
+		part.Back = append(part.Back, fmt.Sprintf(
 			"This restores the template of the saved revision, whatever was rolled out since:\n\n"+
 				"    kubectl%[1]s rollout undo statefulset %[2]s --to-revision=\"$(cat %[3]s)\" && rm %[3]s",
 			ns, name, saved))
 		return
 	}
 
-	p.Apply = append(p.Apply,
+	part.Apply = append(part.Apply,
 		fmt.Sprintf(
 			"The StatefulSet's claim templates are immutable, so replace it and keep its pods and claims (`--cascade=orphan`):\n\n"+
 				"    { test -s before.yaml || { kubectl%[1]s get statefulset %[2]s -o yaml > before.new && mv before.new before.yaml; }; } &&\n"+
@@ -483,7 +483,7 @@ func (s *statefulSet) describe(p *Part, file string) {
 			ns, name, file))
 
 	if s.moving {
-		s.describeMove(p, ns)
+		s.describeMove(part, ns)
 	}
 
 	first := "Last, "
@@ -491,12 +491,12 @@ func (s *statefulSet) describe(p *Part, file string) {
 		first = "Only after the logs of all pods have moved back, "
 	}
 
-	p.Back = append(p.Back,
+	part.Back = append(part.Back,
 		first+fmt.Sprintf("restore the StatefulSet:\n\n"+
 			"    test -s before.yaml && kubectl%[1]s delete statefulset %[2]s --cascade=orphan --ignore-not-found &&\n"+
 			"    kubectl%[1]s apply -f before.yaml && rm before.yaml\n\n"+
 			"The cluster then recreates the pods according to its update strategy. Unused claims stay until you delete them.",
 			ns, name))
-	p.Risks = append(
-		p.Risks, "Between `delete --cascade=orphan` and `apply`, the cluster does not recreate a pod that dies. Run both in immediate succession.")
+	part.Risks = append(
+		part.Risks, "Between `delete --cascade=orphan` and `apply`, the cluster does not recreate a pod that dies. Run both in immediate succession.")
 }

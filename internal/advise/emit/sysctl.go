@@ -12,10 +12,10 @@ import (
 // sysctl writes a file for /etc/sysctl.d with the kernel's limits on dirty pages
 // (Documentation/admin-guide/sysctl/vm.rst). The kernel uses whichever of bytes and ratio was set last,
 // so the file has only one of each pair.
-func sysctl(l *Transition, _ *Options) (*Part, error) {
-	b, a := &l.Before.Host, &l.After.Host
-	p := &Part{}
-	text := l.Head("#", "Limits on dirty pages in the kernel's page cache.")
+func sysctl(transition *Transition, _ *Options) (*Part, error) {
+	host, a := &transition.Before.Host, &transition.After.Host
+	part := &Part{}
+	text := transition.Head("#", "Limits on dirty pages in the kernel's page cache.")
 	var names []string
 	var wrong error
 	pair := func(path string, was, is units.Size, wasRatio, isRatio units.Ratio, name string) {
@@ -34,42 +34,42 @@ func sysctl(l *Transition, _ *Options) (*Part, error) {
 			at = path + "_ratio"
 		}
 
-		text += "\n" + l.Comments(at) + limit(name, is, isRatio)
+		text += "\n" + transition.Comments(at) + limit(name, is, isRatio)
 		names = append(names, name+"_ratio", name+"_bytes")
-		p.Applies = append(p.Applies, path+"_bytes", path+"_ratio")
+		part.Applies = append(part.Applies, path+"_bytes", path+"_ratio")
 	}
 
-	pair("host.dirty_background", b.DirtyBackground, a.DirtyBackground, b.DirtyBackgroundRatio,
+	pair("host.dirty_background", host.DirtyBackground, a.DirtyBackground, host.DirtyBackgroundRatio,
 		a.DirtyBackgroundRatio, "vm.dirty_background")
-	pair("host.dirty", b.Dirty, a.Dirty, b.DirtyRatio, a.DirtyRatio, "vm.dirty")
+	pair("host.dirty", host.Dirty, a.Dirty, host.DirtyRatio, a.DirtyRatio, "vm.dirty")
 	span := func(path string, was, is units.Duration, name string) {
 		if was == is {
 			return
 		}
-		text += "\n" + l.Comments(path) + fmt.Sprintf("%s = %d\n", name, centiseconds(is))
+		text += "\n" + transition.Comments(path) + fmt.Sprintf("%s = %d\n", name, centiseconds(is))
 		names = append(names, name)
-		p.Applies = append(p.Applies, path)
+		part.Applies = append(part.Applies, path)
 	}
 
-	span("host.dirty_expire", b.DirtyExpire, a.DirtyExpire, "vm.dirty_expire_centisecs")
-	span("host.writeback_interval", b.WritebackInterval, a.WritebackInterval, "vm.dirty_writeback_centisecs")
+	span("host.dirty_expire", host.DirtyExpire, a.DirtyExpire, "vm.dirty_expire_centisecs")
+	span("host.writeback_interval", host.WritebackInterval, a.WritebackInterval, "vm.dirty_writeback_centisecs")
 	if wrong != nil {
 		return nil, wrong
 	}
-	if len(p.Applies) == 0 {
+	if len(part.Applies) == 0 {
 		return nil, nil
 	}
 
 	const name = "90-plimsoll.conf"
-	p.Files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
+	part.Files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
 	apply, back := sysctlSteps("sysctl/"+name, "layout", names)
-	p.Apply = []string{"On each machine (in Kubernetes on each node, because containers do not have these settings), as root. The first line saves the present values, once:\n\n" + apply}
-	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
-	p.Back = []string{"On each machine, as root, restore what was saved:\n\n" + back}
-	p.Risks = []string{"The limits apply to the whole machine: they also slow down anything else that writes heavily, a backup for example. " +
+	part.Apply = []string{"On each machine (in Kubernetes on each node, because containers do not have these settings), as root. The first line saves the present values, once:\n\n" + apply}
+	part.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
+	part.Back = []string{"On each machine, as root, restore what was saved:\n\n" + back}
+	part.Risks = []string{"The limits apply to the whole machine: they also slow down anything else that writes heavily, a backup for example. " +
 		"Earlier writeback merges fewer writes: in the lab, a limit of 8 MB made the volume write 40 % more bytes."}
 
-	return p, nil
+	return part, nil
 }
 
 // limit returns the line that sets one of a pair: bytes, or a whole percentage.

@@ -143,56 +143,56 @@ type Result struct {
 
 // Files returns the files of the named targets, and a README. The error is of type *[InputError] if a
 // target does not support the engine or the volumes, or if there is nothing to do.
-func Files(l *Transition, names []string, o Options) (*Result, error) {
-	chosen, err := choose(l, names, &o)
+func Files(transition *Transition, names []string, o Options) (*Result, error) {
+	chosen, err := choose(transition, names, &o)
 	if err != nil {
 		return nil, err
 	}
 
 	// The budget describes the layout itself, so it makes sense without changes.
-	if len(l.changes) == 0 && !slices.Contains(names, budgetTarget) {
+	if len(transition.changes) == 0 && !slices.Contains(names, budgetTarget) {
 		return nil, &InputError{
 			Text: "nothing to emit: the layout does not differ from the scenario",
 			Next: "specify changes with --set, or use a plan that chose some", Unchanged: true,
 		}
 	}
 
-	r := &Result{By: make([][]string, len(l.changes))}
+	result := &Result{By: make([][]string, len(transition.changes))}
 	var parts []*Part
 	for _, t := range chosen {
-		p, err := t.emit(l, &o)
+		p, err := t.emit(transition, &o)
 		if err != nil {
 			return nil, err
 		}
 
 		// A target without work is not an error as long as another one has some.
 		if p == nil || len(p.Files) == 0 {
-			r.Idle = append(r.Idle, t.name)
+			result.Idle = append(result.Idle, t.name)
 			continue
 		}
 
 		p.target = t.name
 		parts = append(parts, p)
-		r.Files = append(r.Files, p.Files...)
+		result.Files = append(result.Files, p.Files...)
 
-		for i, c := range l.changes {
+		for i, c := range transition.changes {
 			if slices.ContainsFunc(p.Applies, c.within) {
-				r.By[i] = append(r.By[i], t.name)
+				result.By[i] = append(result.By[i], t.name)
 			}
 		}
 	}
 
-	if len(parts) == 0 && len(l.changes) == 0 {
+	if len(parts) == 0 && len(transition.changes) == 0 {
 		return nil, Inputf("use volumes with known limits",
-			"--target %s has nothing to do: no volume has a known limit", strings.Join(r.Idle, ", "))
+			"--target %s has nothing to do: no volume has a known limit", strings.Join(result.Idle, ", "))
 	}
 	if len(parts) == 0 {
-		return nil, Inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]),
-			"--target %s has nothing to do: the layout only changes %s", strings.Join(r.Idle, ", "), l.inShort())
+		return nil, Inputf("for "+transition.changes[0].Path+": "+otherwise(transition, transition.changes[0]),
+			"--target %s has nothing to do: the layout only changes %s", strings.Join(result.Idle, ", "), transition.inShort())
 	}
 
-	r.Files = append([]File{{Path: "README.md", Text: readme(l, parts, r), Mode: plain}}, r.Files...)
-	return r, nil
+	result.Files = append([]File{{Path: "README.md", Text: readme(transition, parts, result), Mode: plain}}, result.Files...)
+	return result, nil
 }
 
 // choose returns the named targets in the order of application.

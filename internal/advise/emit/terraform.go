@@ -13,21 +13,21 @@ import (
 // terraform writes aws_ebs_volume and aws_volume_attachment, or their counterparts for Google Cloud and
 // Azure, for each new or changed volume. Each has one instance per machine of a map that the user fills
 // in. Attributes: the AWS provider's documentation of these two resources, 6.0.
-func terraform(l *Transition, o *Options) (*Part, error) {
-	p := &Part{}
+func terraform(transition *Transition, o *Options) (*Part, error) {
+	part := &Part{}
 	title := "EBS volumes for Terraform's AWS provider."
-	provider := l.rentedFrom()
+	provider := transition.rentedFrom()
 	if provider != "aws" {
 		title = "Disks for Terraform's " + products[provider] + " provider."
 	}
 
-	f := hclwrite.NewEmptyFile()
-	body := f.Body()
-	comment(body, strings.Split(strings.TrimSuffix(l.Head("#", title), "\n"), "\n")...)
+	hclFile := hclwrite.NewEmptyFile()
+	body := hclFile.Body()
+	comment(body, strings.Split(strings.TrimSuffix(transition.Head("#", title), "\n"), "\n")...)
 	wrote, fresh := false, false
 
 	slot := 0
-	for _, d := range l.disks {
+	for _, d := range transition.disks {
 		if d.action == removed {
 			continue
 		}
@@ -56,27 +56,27 @@ func terraform(l *Transition, o *Options) (*Part, error) {
 			}
 
 			if provider != "aws" {
-				l.cloudBlocks(body, &d, name, n, slot)
+				transition.cloudBlocks(body, &d, name, n, slot)
 				slot++
 				continue
 			}
 
-			l.volumeBlock(body, &d, name, n)
+			transition.volumeBlock(body, &d, name, n)
 			if d.isNew() {
 				attachmentBlock(body, name, deviceName(slot))
 				slot++
 			}
 		}
 
-		p.Applies = append(p.Applies, d.path)
+		part.Applies = append(part.Applies, d.path)
 		if d.recached {
-			p.Apply = append(p.Apply, importAttachment(&d))
-			p.Restarts = append(p.Restarts, d.path+": "+cachingRestart)
+			part.Apply = append(part.Apply, importAttachment(&d))
+			part.Restarts = append(part.Restarts, d.path+": "+cachingRestart)
 		}
 
 		if d.isNew() {
 			fresh = true
-			p.Apply = append(p.Apply, l.arrival(&d))
+			part.Apply = append(part.Apply, transition.arrival(&d))
 		}
 	}
 
@@ -84,30 +84,30 @@ func terraform(l *Transition, o *Options) (*Part, error) {
 		return nil, nil
 	}
 
-	p.Files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(f.Bytes()), Mode: plain}}
+	part.Files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(hclFile.Bytes()), Mode: plain}}
 	disk, id := resources[provider].disk, "ID"
 	if provider == "aws" {
 		disk, id = "aws_ebs_volume", "vol-..."
 	}
 
-	p.Apply = append(
+	part.Apply = append(
 		[]string{"List the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
 			"`terraform import '" + disk + ".data[\"NAME\"]' " + id +
-			"`. `terraform plan` must then show *update in-place* for it: **a plan that shows *replace* or *destroy* would delete the data.**"}, p.Apply...)
+			"`. `terraform plan` must then show *update in-place* for it: **a plan that shows *replace* or *destroy* would delete the data.**"}, part.Apply...)
 
-	p.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` shows *optimizing*, then *completed*."}
-	p.Back = []string{"Restore the old values in the resource and run `terraform apply` once the modification is *completed*: Amazon EBS allows at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot shrink again."}
+	part.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` shows *optimizing*, then *completed*."}
+	part.Back = []string{"Restore the old values in the resource and run `terraform apply` once the modification is *completed*: Amazon EBS allows at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot shrink again."}
 	if provider != "aws" {
-		p.Verify = []string{"`terraform plan` reports no changes."}
-		p.Back = []string{"Restore the old values in the resource and run `terraform apply`. A disk cannot shrink again."}
+		part.Verify = []string{"`terraform plan` reports no changes."}
+		part.Back = []string{"Restore the old values in the resource and run `terraform apply`. A disk cannot shrink again."}
 	}
 
 	if fresh {
-		p.Back = append(p.Back, "Move back what is on new volumes and unmount them first. Then remove only the blocks of their *attachments*, and run `terraform apply`. **Removing a volume's own block destroys it with its data: `prevent_destroy` protects it only while the block exists.** To take it out of Terraform and keep it: `terraform state rm`.")
+		part.Back = append(part.Back, "Move back what is on new volumes and unmount them first. Then remove only the blocks of their *attachments*, and run `terraform apply`. **Removing a volume's own block destroys it with its data: `prevent_destroy` protects it only while the block exists.** To take it out of Terraform and keep it: `terraform state rm`.")
 	}
 
-	p.Risks = cloudRisks(l)
-	return p, nil
+	part.Risks = cloudRisks(transition)
+	return part, nil
 }
 
 // comment appends comment lines unchanged.
@@ -142,14 +142,14 @@ func machines(body *hclwrite.Body, provider string) {
 
 // volumeBlock writes a volume, number n of its stripe.
 func (l *Transition) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
-	s := d.after
+	spec := d.after
 	snapshot := "plimsoll_" + d.snapshotOf(n, strings.ToLower) + "_snapshot"
-	made := d.isNew() && s.snapshot
+	made := d.isNew() && spec.snapshot
 	if made {
 		body.AppendNewline()
 		v := body.AppendNewBlock("variable", []string{snapshot}).Body()
 		v.SetAttributeValue("description",
-			cty.StringVal("The id of the snapshot to create the volume "+d.name+" from"+numbered(n, s.width)+"."))
+			cty.StringVal("The id of the snapshot to create the volume "+d.name+" from"+numbered(n, spec.width)+"."))
 		v.SetAttributeTraversal("type", traversal("string"))
 	}
 
@@ -171,15 +171,15 @@ func (l *Transition) volumeBlock(body *hclwrite.Body, d *disk, name string, n in
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
 	b.SetAttributeTraversal("availability_zone", traversal("each", "value", "availability_zone"))
-	b.SetAttributeValue("type", cty.StringVal(s.kind))
-	b.SetAttributeValue("size", cty.NumberIntVal(s.gib))
+	b.SetAttributeValue("type", cty.StringVal(spec.kind))
+	b.SetAttributeValue("size", cty.NumberIntVal(spec.gib))
 
-	if s.iops > 0 {
-		b.SetAttributeValue("iops", cty.NumberIntVal(s.iops))
+	if spec.iops > 0 {
+		b.SetAttributeValue("iops", cty.NumberIntVal(spec.iops))
 	}
 
-	if s.rate > 0 {
-		b.SetAttributeValue("throughput", cty.NumberIntVal(s.rate))
+	if spec.rate > 0 {
+		b.SetAttributeValue("throughput", cty.NumberIntVal(spec.rate))
 	}
 
 	if d.isNew() {
@@ -188,8 +188,8 @@ func (l *Transition) volumeBlock(body *hclwrite.Body, d *disk, name string, n in
 
 	if made {
 		b.SetAttributeTraversal("snapshot_id", traversal("var", snapshot))
-		if s.fetch > 0 {
-			b.SetAttributeValue("volume_initialization_rate", cty.NumberIntVal(s.fetch))
+		if spec.fetch > 0 {
+			b.SetAttributeValue("volume_initialization_rate", cty.NumberIntVal(spec.fetch))
 		}
 	}
 
@@ -199,7 +199,7 @@ func (l *Transition) volumeBlock(body *hclwrite.Body, d *disk, name string, n in
 		label += "-new"
 	}
 
-	if s.width > 1 {
+	if spec.width > 1 {
 		label += fmt.Sprintf("-%d", n)
 	}
 

@@ -83,7 +83,7 @@ func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
 // cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if the
 // disk is new or its host caching changes.
 func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot int) {
-	r := resources[d.after.provider]
+	terraformDisk := resources[d.after.provider]
 	body.AppendNewline()
 	comment(body, "# "+d.why())
 
@@ -100,7 +100,7 @@ func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, s
 		}
 	}
 
-	b := body.AppendNewBlock("resource", []string{r.disk, name}).Body()
+	b := body.AppendNewBlock("resource", []string{terraformDisk.disk, name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
 	label := l.slug() + "-" + d.name
@@ -114,7 +114,7 @@ func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, s
 	}
 
 	b.SetAttributeRaw("name", quotedWithKey(label))
-	r.write(b, d.after)
+	terraformDisk.write(b, d.after)
 	b.AppendNewline()
 	life := b.AppendNewBlock("lifecycle", nil).Body()
 	life.SetAttributeValue("prevent_destroy", cty.True)
@@ -134,10 +134,10 @@ func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, s
 			"# "+cachingRule+".")
 	}
 
-	a := body.AppendNewBlock("resource", []string{r.attachment, name}).Body()
+	a := body.AppendNewBlock("resource", []string{terraformDisk.attachment, name}).Body()
 	a.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	a.AppendNewline()
-	r.attach(a, d, name, slot)
+	terraformDisk.attach(a, d, name, slot)
 
 	if d.recached {
 		// A different machine, disk or number would replace the attachment, which detaches the disk.

@@ -155,25 +155,25 @@ type spec struct {
 // stripeUnitDefault is LVM's default (lvcreate(8), --stripesize), in a scenario's unit.
 const stripeUnitDefault = 64 * units.KiB
 
-func specOf(o *catalog.Order, fs string) (*spec, error) {
-	if o == nil {
+func specOf(order *catalog.Order, fs string) (*spec, error) {
+	if order == nil {
 		return nil, nil
 	}
 
-	t, err := catalog.Type(o.Type)
+	t, err := catalog.Type(order.Type)
 	if err != nil {
 		return nil, err
 	}
 
-	limits, err := o.Limits(nil)
+	limits, err := order.Limits(nil)
 	if err != nil {
 		return nil, err
 	}
 
 	s := &spec{kind: t.Name, local: t.Local, provider: t.Provider,
-		gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs,
-		bursting: o.OnDemandBursting, snapshot: o.FromSnapshot,
-		fetch: int64((o.InitializationRate + units.MiBps - 1) / units.MiBps)}
+		gib: int64((order.Size + units.GiB - 1) / units.GiB), width: order.Members(), fs: fs,
+		bursting: order.OnDemandBursting, snapshot: order.FromSnapshot,
+		fetch: int64((order.InitializationRate + units.MiBps - 1) / units.MiBps)}
 
 	if t.ChoosesIOPS {
 		s.iops = int64(limits.Sustained.IOPS)
@@ -184,12 +184,12 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 		s.rate = int64((limits.Sustained.Throughput + s.unitOfRate() - 1) / s.unitOfRate())
 	}
 
-	if o.Caching != catalog.NoCaching {
-		s.caching = o.Caching
+	if order.Caching != catalog.NoCaching {
+		s.caching = order.Caching
 	}
 
 	if s.width > 1 {
-		s.unit = o.StripeUnit
+		s.unit = order.StripeUnit
 		if s.unit == 0 {
 			s.unit = stripeUnitDefault
 		}

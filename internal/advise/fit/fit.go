@@ -90,8 +90,8 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 		return nil, err
 	}
 
-	f := &Fitting{Case: c, engine: e, volumes: volumesOf(e.Traits), opt: opt, remarks: one.Notes}
-	if err := f.useDevices(); err != nil {
+	fitting := &Fitting{Case: c, engine: e, volumes: volumesOf(e.Traits), opt: opt, remarks: one.Notes}
+	if err := fitting.useDevices(); err != nil {
 		return nil, err
 	}
 
@@ -103,23 +103,23 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 
 	// The order matters: the engine's fit uses the host's values, and the volumes' sizes use the
 	// engine's data.
-	f.host()
-	if err := e.Part.Fit(f); err != nil {
+	fitting.host()
+	if err := e.Part.Fit(fitting); err != nil {
 		return nil, err
 	}
 
-	if err := f.fitVolumes(); err != nil { // needs the size of the data, which the engine has added
+	if err := fitting.fitVolumes(); err != nil { // needs the size of the data, which the engine has added
 		return nil, err
 	}
 
-	f.run()
-	f.order()
+	fitting.run()
+	fitting.order()
 
-	for _, v := range f.values {
+	for _, v := range fitting.values {
 		out.Values = append(out.Values, *v)
 	}
 
-	out.Remarks = f.remarks
+	out.Remarks = fitting.remarks
 	return out, nil
 }
 

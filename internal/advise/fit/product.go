@@ -308,7 +308,7 @@ func (w *seenVolume) enterSize(key string, size units.Size) {
 
 // enterLevel adds a limit of a product: as observed, or the product's own.
 func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
-	t, err := catalog.Type(m.Order.Type)
+	product, err := catalog.Type(m.Order.Type)
 	if err != nil {
 		return
 	}
@@ -324,12 +324,12 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 		return
 	}
 
-	chooses, ordered, included, least := t.ChoosesIOPS, float64(m.Order.IOPS),
-		float64(t.IOPSIncluded.Value), m.IOPSLeast
+	chooses, ordered, included, least := product.ChoosesIOPS, float64(m.Order.IOPS),
+		float64(product.IOPSIncluded.Value), m.IOPSLeast
 	as := iops
 	if x.field == "throughput" {
-		chooses, ordered, included, least = t.ChoosesThroughput, float64(m.Order.Throughput),
-			float64(t.ThroughputIncluded.Value), m.ThroughputLeast
+		chooses, ordered, included, least = product.ChoosesThroughput, float64(m.Order.Throughput),
+			float64(product.ThroughputIncluded.Value), m.ThroughputLeast
 		as = ordinary
 	}
 
@@ -342,7 +342,7 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	switch {
 	case !chooses || !fits:
 		v := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed,
-			"%s; the limit of %s follows from its other properties", text, t.Name).AsDefault()
+			"%s; the limit of %s follows from its other properties", text, product.Name).AsDefault()
 		if own {
 			v.Known = Inferred
 			v.Between(x.low, x.high)
@@ -357,7 +357,7 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 			ToKnow("the provider's console")
 	default:
 		w.Add(key+x.field, as(has), Assumed, "%s; the included amount of %s is assumed", text,
-			t.Name).Between(x.most,
+			product.Name).Between(x.most,
 			math.NaN()).AsDefault().
 			ToKnow("the provider's console, or plimsoll probe on an idle volume of the same kind")
 	}

@@ -93,26 +93,26 @@ var requests = map[string]*rules.Signal{"read": rules.DiskReads, "write": rules.
 
 // levels returns the levels of a volume's IOPS and throughput. For a provider's volume, reads and writes
 // count together.
-func (f *Fitting) levels(l rules.Limit, rented bool) []level {
+func (f *Fitting) levels(limit rules.Limit, rented bool) []level {
 	var out []level
 	for _, x := range []struct {
 		signal, exceeded *rules.Signal
 		found            *timeline.Plateau
 		level
 	}{
-		{rules.DiskOps, rules.EBSVolumeIOPSExceeded, l.IOPS,
-			level{field: "iops", unit: "IOPS", as: iops, sold: l.SoldIOPS}},
-		{rules.DiskMoved, rules.EBSVolumeThroughputExceeded, l.Throughput,
-			level{field: "throughput", as: throughput, sold: l.SoldThroughput}},
+		{rules.DiskOps, rules.EBSVolumeIOPSExceeded, limit.IOPS,
+			level{field: "iops", unit: "IOPS", as: iops, sold: limit.SoldIOPS}},
+		{rules.DiskMoved, rules.EBSVolumeThroughputExceeded, limit.Throughput,
+			level{field: "throughput", as: throughput, sold: limit.SoldThroughput}},
 	} {
-		over := f.exceeded(l.Device, x.exceeded)
-		if oneWay := x.field == "iops" && l.Counts != ""; oneWay && (over != nil || rented) {
+		over := f.exceeded(limit.Device, x.exceeded)
+		if oneWay := x.field == "iops" && limit.Counts != ""; oneWay && (over != nil || rented) {
 			x.found = nil
 		} else if oneWay {
-			x.field, x.signal, x.unit = l.Counts+"."+x.field, requests[l.Counts], l.Counts+" "+x.unit
+			x.field, x.signal, x.unit = limit.Counts+"."+x.field, requests[limit.Counts], limit.Counts+" "+x.unit
 		}
 
-		values := f.On(l.Device, x.signal)
+		values := f.On(limit.Device, x.signal)
 		x.stood = x.found
 
 		// The volume's own counters are proof, so they replace the plateau found from rates.
@@ -132,7 +132,7 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 		if x.stood != nil {
 			at := timeline.At(values, x.stood.Cells)
 			x.low, x.high = timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95)
-			x.queued = timeline.Quantile(timeline.At(f.On(l.Device, rules.DiskQueue), x.stood.Cells), 0.5)
+			x.queued = timeline.Quantile(timeline.At(f.On(limit.Device, rules.DiskQueue), x.stood.Cells), 0.5)
 		}
 
 		out = append(out, x.level)

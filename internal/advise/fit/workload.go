@@ -28,11 +28,11 @@ type Load struct {
 const shareMin = 0.0005
 
 // Arrivals adds the rate and the mix. It fails if there was no load.
-func (f *Fitting) Arrivals(l Load) error {
+func (f *Fitting) Arrivals(load Load) error {
 	total := 0.0
-	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return !(s.Rate > 0) })
+	load.Shares = slices.DeleteFunc(load.Shares, func(s Share) bool { return !(s.Rate > 0) })
 
-	for _, s := range l.Shares {
+	for _, s := range load.Shares {
 		total += s.Rate
 	}
 
@@ -42,14 +42,14 @@ func (f *Fitting) Arrivals(l Load) error {
 			From: "choose a busy period: --from TIME --to TIME"}
 	}
 
-	low, high := f.spread(l.Ops)
+	low, high := f.spread(load.Ops)
 	v := f.Add("workload.arrivals.poisson", rate(total), Measured,
 		"%s; as an open loop: completed operations equal requested ones, unless the database kept falling behind",
-		l.RateOf)
+		load.RateOf)
 
 	// Scale the spread to the total, which may cover more operations than the series.
 	if !math.IsNaN(low) {
-		mean := timeline.Mean(l.Ops)
+		mean := timeline.Mean(load.Ops)
 		v.Between(total*low/mean, total*high/mean)
 		v.Evidence += " (the range is that of one-minute means)"
 		if high > 2*max(low, mean/2) {
@@ -58,26 +58,26 @@ func (f *Fitting) Arrivals(l Load) error {
 		}
 	}
 
-	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return s.Rate < shareMin*total })
+	load.Shares = slices.DeleteFunc(load.Shares, func(s Share) bool { return s.Rate < shareMin*total })
 	total = 0
-	for _, s := range l.Shares {
+	for _, s := range load.Shares {
 		total += s.Rate
 	}
 
 	// Shares are written in hundredths of a percent and must add up to 100 %, so the largest absorbs the
 	// rounding error.
-	slices.SortStableFunc(l.Shares, func(a, b Share) int { return -cmp.Compare(a.Rate, b.Rate) })
+	slices.SortStableFunc(load.Shares, func(a, b Share) int { return -cmp.Compare(a.Rate, b.Rate) })
 	rest := 1.0
-	for _, s := range l.Shares[1:] {
+	for _, s := range load.Shares[1:] {
 		rest -= Ratio(s.Rate / total).number
 	}
 
-	for i, s := range l.Shares {
+	for i, s := range load.Shares {
 		q := Ratio(s.Rate / total)
 		if i == 0 {
 			q = Ratio(rest)
 		}
-		f.Add("workload.mix."+s.Kind, q, l.How, "%s", l.MixOf)
+		f.Add("workload.mix."+s.Kind, q, load.How, "%s", load.MixOf)
 	}
 
 	return nil

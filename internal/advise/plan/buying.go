@@ -19,20 +19,20 @@ const monthSeconds = 30.4375 * 86400
 // needed returns the amount of data that the data volume must hold: from the user and, for a new
 // deployment, also from the scenario. nil: keep the scenario's own size.
 func (p *planner) needed() (*Growth, error) {
-	g := p.opt.Size
+	growth := p.opt.Size
 	if !p.opt.New {
-		if g != nil && g.Data <= 0 {
-			return nil, g.noData()
+		if growth != nil && growth.Data <= 0 {
+			return nil, growth.noData()
 		}
-		return g, nil
+		return growth, nil
 	}
-	if g == nil && !p.opt.Unsized {
+	if growth == nil && !p.opt.Unsized {
 		return nil, nil
 	}
 
 	out := Growth{Months: growthMonths, Headroom: growthHeadroom}
-	if g != nil {
-		out = *g
+	if growth != nil {
+		out = *growth
 	}
 
 	load := p.now.Workloads()
@@ -59,7 +59,7 @@ func (p *planner) needed() (*Growth, error) {
 		out.Data, out.PerMonth, out.dataHow = most, 0, "the engine's limit"
 	}
 
-	if g == nil {
+	if growth == nil {
 		p.shorten(&out)
 	}
 

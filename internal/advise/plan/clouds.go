@@ -58,7 +58,7 @@ func MakeEach(ctx context.Context, now *scenario.Scenario, name string, opt Opti
 			begin(place.Name)
 		}
 
-		p, err := makeAt(ctx, now, name, opt, &place, present)
+		planned, err := makeAt(ctx, now, name, opt, &place, present)
 		if err != nil {
 			var input *InputError
 			var problems scenario.Problems
@@ -74,19 +74,20 @@ func MakeEach(ctx context.Context, now *scenario.Scenario, name string, opt Opti
 		}
 
 		if len(places) == 1 {
-			return p, nil
+			return planned, nil
 		}
-		for _, l := range slices.Concat([]*Layout{p.Chosen, p.Nearest}, p.Frontier) {
+		for _, l := range slices.Concat([]*Layout{planned.Chosen, planned.Nearest}, planned.Frontier) {
 			if l != nil {
 				l.Platform = place.Name
 			}
 		}
 
-		all = append(all, PlatformPlan{Platform: place.Name, Region: p.Region, Present: !p.New, Chosen: p.Chosen,
-			Nearest: p.Nearest, Statements: p.Statements, Searched: &p.Searched})
-		frontier = append(frontier, p.Frontier...)
-		if best == nil || cheaper(p, best) {
-			best = p
+		all = append(all, PlatformPlan{Platform: place.Name, Region: planned.Region, Present: !planned.New,
+			Chosen:  planned.Chosen,
+			Nearest: planned.Nearest, Statements: planned.Statements, Searched: &planned.Searched})
+		frontier = append(frontier, planned.Frontier...)
+		if best == nil || cheaper(planned, best) {
+			best = planned
 		}
 	}
 

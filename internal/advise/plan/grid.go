@@ -324,7 +324,7 @@ func (m *spaceMaker) instances() []axis {
 		return []axis{{path: "host.instance", options: []option{{}}}}
 	}
 
-	a := axis{path: "host.instance", options: []option{{cost: m.instanceCost(now)}}}
+	ax := axis{path: "host.instance", options: []option{{cost: m.instanceCost(now)}}}
 	name, _, _ := strings.Cut(now.Name, ".")
 	own := family.FindStringSubmatch(name)
 
@@ -348,12 +348,12 @@ func (m *spaceMaker) instances() []axis {
 
 		sets := append([]scenario.Set{{Path: "host.instance", Value: t.Name}}, m.coresOf(t, now)...)
 		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) && !m.barredValue(sets) {
-			a.options = append(a.options, option{sets: sets, need: Restart, cost: cost})
+			ax.options = append(ax.options, option{sets: sets, need: Restart, cost: cost})
 			m.cap(t)
 		}
 	}
 
-	return []axis{a}
+	return []axis{ax}
 }
 
 // coresOf returns the assignment of a larger machine's cores, if the scenario states exactly the cores of

@@ -181,20 +181,20 @@ func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 }
 
 // orders returns the ladder of a type at the current size.
-func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
+func (g *volumeGrid) orders(product *catalog.VolumeType) []catalog.Order {
 	base := *g.now
 	base.IOPS, base.IOPSPerGB, base.Throughput = 0, 0, 0
 
 	// A latency measured on the old type says nothing about another one.
-	if base.Type != t.Name {
-		base.Type, base.Latency = t.Name, nil
+	if base.Type != product.Name {
+		base.Type, base.Latency = product.Name, nil
 	}
 
-	if t.SizeMin.Known() {
-		base.Size = max(base.Size, t.SizeMin.Value)
+	if product.SizeMin.Known() {
+		base.Size = max(base.Size, product.SizeMin.Value)
 	}
 
-	if !t.ChoosesIOPS {
+	if !product.ChoosesIOPS {
 		return []catalog.Order{base}
 	}
 
@@ -202,54 +202,56 @@ func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 
 	// Stop at the largest machine's limit: IOPS beyond it would cost money without effect.
 	cap := g.space.capIOPS
-	iops := max(t.IOPSIncluded.Value, t.IOPSMin.Value)
-	if !t.IOPSIncluded.Known() {
+	iops := max(product.IOPSIncluded.Value, product.IOPSMin.Value)
+	if !product.IOPSIncluded.Known() {
 		iops = max(iops, iopsFirst)
 	}
 
 	for range ladderSteps {
 		o := base
 		// The included figure is left implicit, as a user would write it.
-		if o.IOPS = iops; iops == t.IOPSIncluded.Value {
+		if o.IOPS = iops; iops == product.IOPSIncluded.Value {
 			o.IOPS = 0
 		}
-		out = append(out, g.throughputs(t, o, iops)...)
-		if next := iops * ladder; iops == t.IOPSMax.Value || cap > 0 && iops >= cap {
+		out = append(out, g.throughputs(product, o, iops)...)
+		if next := iops * ladder; iops == product.IOPSMax.Value || cap > 0 && iops >= cap {
 			break
-		} else if iops = next; t.IOPSMax.Known() {
-			iops = min(iops, t.IOPSMax.Value)
+		} else if iops = next; product.IOPSMax.Known() {
+			iops = min(iops, product.IOPSMax.Value)
 		}
 	}
 
 	return out
 }
 
-func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops catalog.IOPS) []catalog.Order {
-	if !t.ChoosesThroughput {
-		return []catalog.Order{o}
+func (g *volumeGrid) throughputs(product *catalog.VolumeType, order catalog.Order,
+	iops catalog.IOPS) []catalog.Order {
+	if !product.ChoosesThroughput {
+		return []catalog.Order{order}
 	}
 
 	var out []catalog.Order
-	mib := t.ThroughputIncluded.Value
+	mib := product.ThroughputIncluded.Value
 	for range ladderSteps {
-		if mib == 0 || t.ThroughputMax.Known() && mib > t.ThroughputMax.Value {
+		if mib == 0 || product.ThroughputMax.Known() && mib > product.ThroughputMax.Value {
 			break
 		}
 
 		// Some types limit the throughput per provisioned IOPS.
-		if per := t.ThroughputPerIOPS; per.Known() && mib > units.Throughput(iops)*units.Throughput(per.Value) {
+		if per := product.ThroughputPerIOPS; per.Known() &&
+			mib > units.Throughput(iops)*units.Throughput(per.Value) {
 			break
 		}
 
 		// Others require a minimum throughput per IOPS: skip the rungs below it.
-		if mib > t.ThroughputIncluded.Value &&
-			mib < units.Throughput(iops)*units.Throughput(t.ThroughputLeastPerIOPS.Value) {
+		if mib > product.ThroughputIncluded.Value &&
+			mib < units.Throughput(iops)*units.Throughput(product.ThroughputLeastPerIOPS.Value) {
 			mib *= ladder
 			continue
 		}
 
-		with := o
-		if with.Throughput = mib; mib == t.ThroughputIncluded.Value {
+		with := order
+		if with.Throughput = mib; mib == product.ThroughputIncluded.Value {
 			with.Throughput = 0
 		}
 
@@ -262,7 +264,7 @@ func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops ca
 	}
 
 	if len(out) == 0 {
-		out = append(out, o)
+		out = append(out, order)
 	}
 
 	return out
@@ -336,13 +338,13 @@ func inFull(o catalog.Order) catalog.Order {
 // logAxis returns axes for separate log volumes that the engine supports and that do not exist yet.
 func (m *spaceMaker) logAxis() []axis {
 	var out []axis
-	for _, v := range m.engine.ExtraVolumes {
-		if m.now.Volumes.Get(v.Name) != nil {
+	for _, extra := range m.engine.ExtraVolumes {
+		if m.now.Volumes.Get(extra.Name) != nil {
 			continue
 		}
 
-		path := "volumes." + v.Name
-		a := axis{path: path, options: []option{{}}}
+		path := "volumes." + extra.Name
+		ax := axis{path: path, options: []option{{}}}
 		data := m.now.Volumes.Get("data")
 		if data == nil {
 			continue
@@ -355,11 +357,11 @@ func (m *spaceMaker) logAxis() []axis {
 
 		// Local disks come with the instance, so the option has no cost.
 		if m.opt.Ephemeral && t.Provider == "aws" {
-			o := catalog.Order{Type: catalog.LocalType, Size: v.Size}
+			o := catalog.Order{Type: catalog.LocalType, Size: extra.Size}
 			op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o,
 				ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
 			if !m.kept(op.sets) && !m.barred(nil, &o) {
-				a.options = append(a.options, op)
+				ax.options = append(ax.options, op)
 			}
 		}
 
@@ -368,7 +370,7 @@ func (m *spaceMaker) logAxis() []axis {
 				continue
 			}
 
-			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: v.Size},
+			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: extra.Size},
 				machines: m.members}
 			for _, o := range g.orders(kind) {
 				if len(o.Check()) > 0 {
@@ -377,12 +379,12 @@ func (m *spaceMaker) logAxis() []axis {
 				op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, cost: g.cost(&o),
 					ordered: g.ordered(&o)}
 				if op.cost >= 0 && !m.kept(op.sets) && !m.barred(nil, &o) {
-					a.options = append(a.options, op)
+					ax.options = append(ax.options, op)
 				}
 			}
 		}
 
-		out = append(out, a)
+		out = append(out, ax)
 	}
 
 	return out

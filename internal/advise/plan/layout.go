@@ -170,14 +170,14 @@ func (p *planner) change(s scenario.Set, spent dollars, need Need) Change {
 // spent splits an option's additional cost among its assignments. It prices them one after another, so
 // that the parts add up to the option's cost. For a change of type the parts have no price on their
 // own, so the first assignment gets the whole cost.
-func (p *planner) spent(a *axis, op *option) []dollars {
+func (p *planner) spent(ax *axis, op *option) []dollars {
 	out := make([]dollars, len(op.sets))
-	if a.setting || len(op.sets) == 0 {
+	if ax.setting || len(op.sets) == 0 {
 		return out
 	}
 
-	whole := op.cost - a.options[0].cost
-	name, ok := strings.CutPrefix(a.path, "volumes.")
+	whole := op.cost - ax.options[0].cost
+	name, ok := strings.CutPrefix(ax.path, "volumes.")
 	o := p.now.Volumes.Get(name)
 	if !ok || o == nil || len(op.sets) == 1 {
 		out[0] = whole
@@ -192,11 +192,11 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 	}
 
 	// number of machines that have the volume
-	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1))
+	per := float64(ax.options[0].cost) / float64(max(micro(was.Total), 1))
 	for i := len(op.sets) - 1; i > 0; i-- {
 		// Go from the end: throughput, IOPS, size. What remains belongs to the type.
 		with := order
-		switch strings.TrimPrefix(op.sets[i].Path, a.path+".") {
+		switch strings.TrimPrefix(op.sets[i].Path, ax.path+".") {
 		case "iops":
 			with.IOPS = op.order.IOPS
 		case "throughput":
@@ -209,7 +209,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 
 		now, err1 := p.now.Catalog().Monthly(&order, p.opt.Region)
 		then, err2 := p.now.Catalog().Monthly(&with, p.opt.Region)
-		if err1 != nil || err2 != nil || op.sets[0].Path == a.path+".type" {
+		if err1 != nil || err2 != nil || op.sets[0].Path == ax.path+".type" {
 			continue
 		}
 

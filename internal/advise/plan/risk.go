@@ -33,54 +33,54 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	}
 
 	moved, restores := false, []string(nil)
-	for _, v := range sc.Volumes {
-		if v.Value.Local() {
+	for _, named := range sc.Volumes {
+		if named.Value.Local() {
 			add(
 				"ephemeral", "volumes.%s is a local disk of the instance: it is empty after the instance stops, fails or moves to other hardware (a reboot keeps the data). %s",
-				v.Name, p.ephemeral(sc, v.Name))
+				named.Name, p.ephemeral(sc, named.Name))
 		}
 
 		provider := ""
-		if t, err := catalog.Type(v.Value.Type); err == nil {
+		if t, err := catalog.Type(named.Value.Type); err == nil {
 			provider = t.Provider
 		}
 
-		if n := v.Value.Members(); n > 1 && provider != "aws" {
-			add("stripe", "volumes.%s: losing one of %d volumes loses everything", v.Name, n)
+		if n := named.Value.Members(); n > 1 && provider != "aws" {
+			add("stripe", "volumes.%s: losing one of %d volumes loses everything", named.Name, n)
 		} else if n > 1 {
 			add(
 				"stripe", "volumes.%s: losing one of %d volumes loses everything: %.1f to %.1f %% a year instead of %.1f to %.1f %%",
-				v.Name, n,
+				named.Name, n,
 				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
 		}
 
-		was := p.now.Volumes.Get(v.Name)
-		if was == nil && !v.Value.Local() {
+		was := p.now.Volumes.Get(named.Name)
+		if was == nil && !named.Value.Local() {
 			add(
 				"snapshots", "volumes.%s is a separate volume: a snapshot of one volume is no longer a backup; use multi-volume snapshots or the engine's backups",
-				v.Name)
+				named.Name)
 		}
 
 		if p.opt.New { // nothing is moved or modified
 			continue
 		}
 
-		if v.Value.Local() { // the engine resyncs it; it is not restored from a snapshot
+		if named.Value.Local() { // the engine resyncs it; it is not restored from a snapshot
 			continue
 		}
 
-		if text := restored(&v.Value); text != "" && !slices.Contains(restores, text) {
+		if text := restored(&named.Value); text != "" && !slices.Contains(restores, text) {
 			restores = append(restores, text)
 		}
 
 		// Data moves if the stripe width or the file system changes, or the type outside AWS: only
 		// EBS changes the type of a volume in place.
-		moved = moved || was != nil && (was.Members() != v.Value.Members() ||
-			was.Type != v.Value.Type && (was.Local() || provider != "aws")) ||
+		moved = moved || was != nil && (was.Members() != named.Value.Members() ||
+			was.Type != named.Value.Type && (was.Local() || provider != "aws")) ||
 			sc.Host.FileSystem != p.now.Host.FileSystem
-		if was != nil && was.Type != v.Value.Type && !moved ||
-			was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
-			add("modification", "volumes.%s is modified in use: %s", v.Name, modified[provider])
+		if was != nil && was.Type != named.Value.Type && !moved ||
+			was != nil && (was.IOPS != named.Value.IOPS || was.Throughput != named.Value.Throughput) && !moved {
+			add("modification", "volumes.%s is modified in use: %s", named.Name, modified[provider])
 		}
 	}
 

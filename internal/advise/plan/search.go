@@ -83,7 +83,7 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 		q.drain()
 	}()
 
-	s := &searchResult{}
+	found := &searchResult{}
 	for {
 		// Free the workers of all finished runs first, so that fill can start the next candidates.
 		for len(q.freed) > 0 {
@@ -91,13 +91,13 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 			q.running--
 		}
 
-		q.fill(ctx, most-s.runs)
+		q.fill(ctx, most-found.runs)
 		if len(q.pending) == 0 {
 			// The queue is empty for one of two reasons: the walk ended, or the next candidate
 			// needs a run and the limit is reached. Only in the first case was every layout
 			// decided.
-			s.complete = q.next == nil
-			return s, nil
+			found.complete = q.next == nil
+			return found, nil
 		}
 
 		first := q.pending[0]
@@ -118,18 +118,18 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 		// The report needs the current deployment's run in any case, so it does not count towards the
 		// limit. Neither does a run that a single worker would have skipped.
 		if first.run && !o.repeated && !o.isPresent() {
-			s.runs++
+			found.runs++
 			if progress != nil {
-				progress(s.runs, o.price)
+				progress(found.runs, o.price)
 			}
 		}
 
 		switch {
 		case o.met:
-			s.chosen, s.complete = o, true
-			return s, nil
+			found.chosen, found.complete = o, true
+			return found, nil
 		case !o.invalid:
-			s.rejected = append(s.rejected, o)
+			found.rejected = append(found.rejected, o)
 		}
 	}
 }

@@ -174,13 +174,13 @@ func (p *planner) mostIOPS() []*job {
 	}
 	var out []*job
 	on := p.now.Instance()
-	for _, v := range p.now.Volumes {
-		t, err := catalog.Type(v.Value.Type)
+	for _, named := range p.now.Volumes {
+		t, err := catalog.Type(named.Value.Type)
 		if err != nil || !t.ChoosesIOPS {
 			continue
 		}
 
-		l, err := v.Value.Limits(on)
+		l, err := named.Value.Limits(on)
 		if err != nil || l.Sustained.IOPS == 0 {
 			continue
 		}
@@ -193,13 +193,13 @@ func (p *planner) mostIOPS() []*job {
 		// EBS and Azure grant the included IOPS at any size, even if the ratio per GiB allows
 		// fewer.
 		if t.IOPSPerGiB.Known() {
-			most = min(most, max(float64(t.IOPSPerGiB.Value)*math.Floor(float64(v.Value.Size)/float64(units.GiB)),
+			most = min(most, max(float64(t.IOPSPerGiB.Value)*math.Floor(float64(named.Value.Size)/float64(units.GiB)),
 				float64(t.IOPSIncluded.Value)))
 		}
 
 		if on != nil {
-			if share, ok := on.ShareOf(&v.Value); ok && share.Maximum.IOPS != 0 {
-				most = min(most, float64(share.Maximum.IOPS)/float64(v.Value.Members()))
+			if share, ok := on.ShareOf(&named.Value); ok && share.Maximum.IOPS != 0 {
+				most = min(most, float64(share.Maximum.IOPS)/float64(named.Value.Members()))
 			}
 		}
 
@@ -207,9 +207,9 @@ func (p *planner) mostIOPS() []*job {
 			continue
 		}
 
-		sets := []scenario.Set{{Path: "volumes." + v.Name + ".iops", Value: catalog.IOPS(most)}}
-		if v.Value.IOPSPerGB != 0 {
-			sets = append(sets, scenario.Set{Path: "volumes." + v.Name + ".iops_per_gb"})
+		sets := []scenario.Set{{Path: "volumes." + named.Name + ".iops", Value: catalog.IOPS(most)}}
+		if named.Value.IOPSPerGB != 0 {
+			sets = append(sets, scenario.Set{Path: "volumes." + named.Name + ".iops_per_gb"})
 		}
 
 		j := &job{candidate: p.current.candidate, more: sets}

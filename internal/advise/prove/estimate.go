@@ -17,7 +17,7 @@ const sameRatio = 0.05
 
 // estimate computes the values, intervals, p-values and verdicts of all pairs. Each pair has its own random
 // streams, so the order of computation does not affect the result.
-func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
+func estimate(ctx context.Context, pairs []pair, report *Report, opt Options) error {
 	var mu sync.Mutex
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
@@ -28,7 +28,7 @@ func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			pairs[i].estimate(r, opt)
+			pairs[i].estimate(report, opt)
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; opt.Progress != nil {
@@ -57,15 +57,15 @@ func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 	}
 
 	for i := range pairs {
-		pairs[i].judge(1 - r.Confidence)
-		pairs[i].advise(len(p), 1-r.Confidence)
+		pairs[i].judge(1 - report.Confidence)
+		pairs[i].advise(len(p), 1-report.Confidence)
 	}
 
 	return nil
 }
 
 // estimate computes one pair.
-func (x *pair) estimate(r *Report, opt Options) {
+func (x *pair) estimate(report *Report, opt Options) {
 	f := &x.figure
 	nBefore, nAfter := x.before.units(), x.after.units()
 	a, b := x.before.estimate(once(nBefore)), x.after.estimate(once(nAfter))
@@ -80,7 +80,7 @@ func (x *pair) estimate(r *Report, opt Options) {
 	// The dependence between units determines how many must be drawn together.
 	ia, ib := x.before.influence(), x.after.influence()
 	f.BlockUnits = max(blockLength(ia), blockLength(ib))
-	if r.Before.CyclesOfOwn || r.After.CyclesOfOwn {
+	if report.Before.CyclesOfOwn || report.After.CyclesOfOwn {
 		// With only a dozen cycles, the rule finds dependence even if there is none. Cap the block length so
 		// that the side with fewer units has at least unitsMin runs.
 		f.BlockUnits = min(f.BlockUnits, max(1, min(nBefore, nAfter)/unitsMin))
@@ -88,10 +88,10 @@ func (x *pair) estimate(r *Report, opt Options) {
 
 	x.varies = vary(ia) || vary(ib) || a != b
 	x.afterBlocks = nAfter / f.BlockUnits
-	x.blocks, x.unitSeconds = nBefore/f.BlockUnits, r.Before.UnitSeconds
+	x.blocks, x.unitSeconds = nBefore/f.BlockUnits, report.Before.UnitSeconds
 
 	if x.afterBlocks < x.blocks {
-		x.blocks, x.unitSeconds = x.afterBlocks, r.After.UnitSeconds
+		x.blocks, x.unitSeconds = x.afterBlocks, report.After.UnitSeconds
 	}
 
 	// Too few runs for an interval or a test: report only the values.

@@ -276,9 +276,9 @@ func checkpointSeconds(s *side) measure {
 
 // classes reads a quantile of durations that were counted in classes, over all instances.
 func classes(signal *rules.Signal, q float64) func(s *side) measure {
-	return func(s *side) measure {
+	return func(one *side) measure {
 		h := &histogram{q: q}
-		tracks := s.c.Signal(signal)
+		tracks := one.c.Signal(signal)
 		for _, t := range tracks {
 			if edge, err := strconv.ParseFloat(t.Labels.Get("le"), 64); err == nil && !slices.Contains(h.edges, edge) {
 				h.edges = append(h.edges, edge)
@@ -292,19 +292,19 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 			return nil
 		}
 
-		h.upTo = make([][]float64, s.cut.n)
+		h.upTo = make([][]float64, one.cut.n)
 		for i := range h.upTo {
 			h.upTo[i] = make([]float64, len(h.edges))
 		}
 
-		step, counted := s.c.Grid.StepSeconds(), 0.0
+		step, counted := one.c.Grid.StepSeconds(), 0.0
 		for _, t := range tracks {
 			edge, err := strconv.ParseFloat(t.Labels.Get("le"), 64)
 			if err != nil {
 				continue
 			}
 			e, _ := slices.BinarySearch(h.edges, edge)
-			for k, u := range s.cut.unit {
+			for k, u := range one.cut.unit {
 				if x := t.Values[k]; u >= 0 && !math.IsNaN(x) {
 					h.upTo[u][e] += float64(x * step)
 					counted += x

@@ -121,31 +121,31 @@ func (s *side) lay(ctx context.Context, opt diagnose.Options) (err error) {
 }
 
 // compare is Compare for prepared sides.
-func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
-	if err := distinct(a, b); err != nil {
+func compare(ctx context.Context, before, after *side, opt Options) (*Report, error) {
+	if err := distinct(before, after); err != nil {
 		return nil, err
 	}
 
 	// Cut both together: a side without cycles uses the other's length.
-	a.cut, b.cut = cut(a.c, b.c)
-	tooShort, err := short(a, b, opt)
+	before.cut, after.cut = cut(before.c, after.c)
+	tooShort, err := short(before, after, opt)
 	if err != nil {
 		return nil, err
 	}
 
-	unsure := chooseDevices(a, b)
-	expectStalls(a, b)
-	r := &Report{
-		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: a.describe(),
-		After:        b.describe(),
+	unsure := chooseDevices(before, after)
+	expectStalls(before, after)
+	report := &Report{
+		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: before.describe(),
+		After:        after.describe(),
 		Requirements: []Requirement{}, Warnings: []string{}, OnlyBefore: []string{}, OnlyAfter: []string{},
 	}
 
-	r.Short = tooShort
-	r.Workload = sameWorkload(a, b)
-	pairs := both(a, b, r)
+	report.Short = tooShort
+	report.Workload = sameWorkload(before, after)
+	pairs := both(before, after, report)
 	if len(pairs) == 0 {
-		return nil, nothingInCommon(a, b, r)
+		return nil, nothingInCommon(before, after, report)
 	}
 
 	// Only now is the number of figures known, on which the correction depends.
@@ -153,34 +153,34 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 		opt.Resamples = resamples(float64(opt.Confidence), len(pairs))
 	}
 
-	if err := estimate(ctx, pairs, r, opt); err != nil {
+	if err := estimate(ctx, pairs, report, opt); err != nil {
 		return nil, err
 	}
 
-	if r.Short != nil {
+	if report.Short != nil {
 		withoutVerdicts(pairs)
 	}
 
-	r.Settings = changed(a, b)
+	report.Settings = changed(before, after)
 
 	// Before meant: a fix that was not applied must not excuse a rise.
-	r.contradict(a, b, opt)
-	r.meant(pairs, opt)
-	r.Method = method(a, b, pairs, opt)
+	report.contradict(before, after, opt)
+	report.meant(pairs, opt)
+	report.Method = method(before, after, pairs, opt)
 
 	for i := range pairs {
-		r.Figures = append(r.Figures, pairs[i].figure)
+		report.Figures = append(report.Figures, pairs[i].figure)
 	}
 
-	r.cost(opt)
-	r.require(pairs, opt)
+	report.cost(opt)
+	report.require(pairs, opt)
 	if unsure != "" {
-		r.Warnings = append(r.Warnings, unsure)
+		report.Warnings = append(report.Warnings, unsure)
 	}
 
-	r.warn(a, b)
-	r.conclude(pairs)
-	return r, nil
+	report.warn(before, after)
+	report.conclude(pairs)
+	return report, nil
 }
 
 // A pair is a figure of both sides during the computation.

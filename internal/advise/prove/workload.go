@@ -20,21 +20,21 @@ const (
 )
 
 // sameWorkload compares the load of both sides.
-func sameWorkload(a, b *side) Workload {
-	w := Workload{Comparable: true, Checks: []Check{}}
+func sameWorkload(before, after *side) Workload {
+	load := Workload{Comparable: true, Checks: []Check{}}
 	add := func(c Check, known bool) {
 		if known {
-			w.Checks = append(w.Checks, c)
-			w.Comparable = w.Comparable && c.OK
+			load.Checks = append(load.Checks, c)
+			load.Comparable = load.Comparable && c.OK
 		}
 	}
 
-	if x, y := databaseOf(a.c), databaseOf(b.c); x != "" && y != "" && x != y {
+	if x, y := databaseOf(before.c), databaseOf(after.c); x != "" && y != "" && x != y {
 		add(Check{Name: "database", Text: fmt.Sprintf("%s before, %s after", x, y)}, true)
 	}
 
-	for _, of := range operations(a.c.Pack) {
-		x, y := a.rate(a.operations(of)), b.rate(b.operations(of))
+	for _, of := range operations(before.c.Pack) {
+		x, y := before.rate(before.operations(of)), after.rate(after.operations(of))
 		// Use the first way that both sides support; the others would only repeat it.
 		if !math.IsNaN(x) && !math.IsNaN(y) {
 			add(relative("rate", "1/s", x, y, rateTolerance))
@@ -42,29 +42,29 @@ func sameWorkload(a, b *side) Workload {
 		}
 	}
 
-	for _, of := range readsAndWrites(a.c.Pack) {
-		x, y := a.share(of[0], of[1]), b.share(of[0], of[1])
+	for _, of := range readsAndWrites(before.c.Pack) {
+		x, y := before.share(of[0], of[1]), after.share(of[0], of[1])
 		if !math.IsNaN(x) && !math.IsNaN(y) {
 			add(absolute("share of reads", x, y))
 			break
 		}
 	}
 
-	for _, e := range a.c.Pack.Engines() {
+	for _, e := range before.c.Pack.Engines() {
 		if k := e.Compared; k.Inserts != nil {
-			add(absolute("share of inserts in writes", a.share(k.Inserts, k.Updates), b.share(k.Inserts, k.Updates)))
+			add(absolute("share of inserts in writes", before.share(k.Inserts, k.Updates), after.share(k.Inserts, k.Updates)))
 		}
 		if k := e.Compared; k.Logged != nil {
-			add(relative("journal bytes a write", "bytes", a.per(k.Logged, k.Writes.Rate),
-				b.per(k.Logged, k.Writes.Rate), sizeTolerance))
+			add(relative("journal bytes a write", "bytes", before.per(k.Logged, k.Writes.Rate),
+				after.per(k.Logged, k.Writes.Rate), sizeTolerance))
 		}
 	}
 
-	if a.cut.cycles && b.cut.cycles {
-		add(cycles(a, b), true)
+	if before.cut.cycles && after.cut.cycles {
+		add(cycles(before, after), true)
 	}
 
-	return w
+	return load
 }
 
 // readsAndWrites returns the ways to distinguish reads from writes, the most exact first.
@@ -137,7 +137,7 @@ func absolute(name string, x, y float64) (Check, bool) {
 }
 
 // warn adds warnings about the comparison.
-func (r *Report) warn(a, b *side) {
+func (r *Report) warn(before, after *side) {
 	for _, c := range r.Workload.Checks {
 		if !c.OK {
 			r.Warnings = append(r.Warnings, "not comparable: "+c.Name+": "+c.Text)
@@ -150,40 +150,40 @@ func (r *Report) warn(a, b *side) {
 			r.Warnings, "neither recording shows its load: make sure that the workload was the same")
 	}
 
-	for _, x := range []*side{a, b} {
+	for _, x := range []*side{before, after} {
 		for _, note := range x.left {
 			r.Warnings = append(r.Warnings, x.word+": "+note)
 		}
 	}
 
-	if x, y := hosts(a), hosts(b); len(x) > 0 && len(y) > 0 &&
+	if x, y := hosts(before), hosts(after); len(x) > 0 && len(y) > 0 &&
 		!slices.ContainsFunc(x, func(h string) bool { return slices.Contains(y, h) }) {
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("the hosts differ: %s before, %s after; differences between the hosts count as part of the change",
 				strings.Join(x, ", "), strings.Join(y, ", ")))
 	}
 
-	if a.cut.cycles != b.cut.cycles {
-		have, not := a, b
-		if b.cut.cycles {
-			have, not = b, a
+	if before.cut.cycles != after.cut.cycles {
+		have, not := before, after
+		if after.cut.cycles {
+			have, not = after, before
 		}
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("the recording %s shows fewer than two checkpoints; it is cut into pieces of %s, the length of the cycles %s",
 				not.word, units.Seconds(have.cut.usual*have.c.Grid.StepSeconds()), have.word))
 	}
 
-	if a.device != b.device && a.device != "" && b.device != "" {
+	if before.device != after.device && before.device != "" && after.device != "" {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("the device figures are those of %s before and of %s after", a.device, b.device))
+			fmt.Sprintf("the device figures are those of %s before and of %s after", before.device, after.device))
 	}
 
-	if x, y := a.c.Stall, b.c.Stall; x.Rule != "" && y.Rule != "" && x.Rule != y.Rule {
+	if x, y := before.c.Stall, after.c.Stall; x.Rule != "" && y.Rule != "" && x.Rule != y.Rule {
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("stalled time is judged by %s before and by %s after", x.Subject, y.Subject))
 	}
 
-	for _, s := range []*side{a, b} {
+	for _, s := range []*side{before, after} {
 		// Gaps may hide the very stalls that are compared.
 		if n := timeline.Count(s.measuredOperations()); n > 0 && n < s.c.Grid.N*9/10 {
 			r.Warnings = append(r.Warnings,

@@ -51,7 +51,7 @@ type Rollout struct {
 // New prepares a rollout from its state, whether new or already begun. It changes nothing. The error is
 // an *[InputError], an *[engine.LackError], or an error in the text of the plan or the site.
 func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error) {
-	r := &Rollout{state: state, folder: folder, opt: opt}
+	rolling := &Rollout{state: state, folder: folder, opt: opt}
 	plan, err := emit.ReadPlan(state.PlanFile, []byte(state.Plan))
 	if err != nil {
 		return nil, err
@@ -62,14 +62,14 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 		return nil, err
 	}
 
-	r.Engine = layout.After.Engine.Name()
-	e, err := engine.Find(of.Procedures, r.Engine, "be rolled out")
+	rolling.Engine = layout.After.Engine.Name()
+	e, err := engine.Find(of.Procedures, rolling.Engine, "be rolled out")
 	if err != nil {
 		return nil, err
 	}
 
-	r.proc, r.Log = e.Part, e.Log()
-	if r.site, err = ParseSite(state.SiteFile, []byte(state.Site)); err != nil {
+	rolling.proc, rolling.Log = e.Part, e.Log()
+	if rolling.site, err = ParseSite(state.SiteFile, []byte(state.Site)); err != nil {
 		return nil, err
 	}
 
@@ -78,22 +78,22 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 		return nil, steps.Inputf("for example 10m", "invalid length of a recording: %q", state.RecordFor)
 	}
 
-	if err := r.choose(layout); err != nil {
+	if err := rolling.choose(layout); err != nil {
 		return nil, err
 	}
 
-	for i := range r.site.Members {
+	for i := range rolling.site.Members {
 		// Fail for every member's configuration before any step exists, so that a dry run reports
 		// it.
-		m, err := r.newMember(&r.site.Members[i])
+		m, err := rolling.newMember(&rolling.site.Members[i])
 		if err != nil {
 			return nil, err
 		}
-		r.members = append(r.members, m)
+		rolling.members = append(rolling.members, m)
 	}
 
-	r.build(long)
-	return r, r.adopt()
+	rolling.build(long)
+	return rolling, rolling.adopt()
 }
 
 // choose finds the change that the rollout makes, and lists the others.

@@ -70,7 +70,7 @@ func CloudNames() []string {
 const SchemaFile = "scenario.schema.json"
 
 // Make returns the scenario's YAML. file is its name, for the commands in its comments.
-func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
+func Make(template engine.With[*Template], file string, o Options) ([]byte, error) {
 	i := slices.IndexFunc(Clouds, func(c Cloud) bool { return c.Name == o.On })
 	if i < 0 {
 		return nil, fmt.Errorf("unknown cloud %q: want one of %s", o.On, strings.Join(CloudNames(), ", "))
@@ -79,20 +79,20 @@ func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
 
 	load := o.Load
 	if load.Writes == 0 {
-		load.Writes = e.Part.Writes
+		load.Writes = template.Part.Writes
 	}
 	if load.Document == 0 {
-		load.Document = e.Part.Document
+		load.Document = template.Part.Document
 	}
 	if load.P99 == 0 {
-		load.P99 = e.Part.P99
+		load.P99 = template.Part.P99
 	}
 
-	settings, err := fill(e.Part.Settings, load)
+	settings, err := fill(template.Part.Settings, load)
 	if err != nil {
 		return nil, err
 	}
-	workload, err := fill(e.Part.Workload, load)
+	workload, err := fill(template.Part.Workload, load)
 	if err != nil {
 		return nil, err
 	}
@@ -103,15 +103,15 @@ func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
 	fmt.Fprintf(&b, "# What would happen:            plimsoll simulate %s\n", file)
 	fmt.Fprintf(&b, "# What is enough, and its price: plimsoll plan %s\n", file)
 	fmt.Fprintf(&b, "# Before buying anything:       plimsoll plan --new %s\n", file)
-	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\n", e.Product)
+	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\n", template.Product)
 	b.WriteString("seed: 1                       # of all randomness: the same seed gives the same result\n")
 	fmt.Fprintf(&b, "run: %s   # what is measured, after what is not\n\n",
-		cmp.Or(e.Part.Run, runUsual))
+		cmp.Or(template.Part.Run, runUsual))
 	fmt.Fprintf(&b, "# The machine: plimsoll catalog list instances --platform %s\n", cloud.Name)
 	fmt.Fprintf(&b, "host: {instance: %s, filesystem: xfs}\n\n", cloud.Instance)
-	writeVolumes(&b, e, cloud)
+	writeVolumes(&b, template, cloud)
 	fmt.Fprintf(&b, "# Settings, under the engine's own names too; what is left out has its default.\nengine:\n  %s:\n%s\n",
-		e.Key, indent(settings, "    "))
+		template.Key, indent(settings, "    "))
 	fmt.Fprintf(&b, "# What clients ask for. Operations start when they are due, whether or not earlier ones have ended.\n"+
 		"workload:\n%s\n", indent(workload, "  "))
 	fmt.Fprintf(&b, "# What is to be kept; plan looks for the cheapest layout that does.\nobjective: {write_p99: %s}\n",

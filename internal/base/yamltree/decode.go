@@ -85,46 +85,46 @@ func (d *Decoder) isScalar(n *Node, field string) bool {
 	return n.Kind == Scalar
 }
 
-func (d *Decoder) scalar(n *Node, v reflect.Value, field string) {
-	switch v.Kind() {
+func (d *Decoder) scalar(node *Node, value reflect.Value, field string) {
+	switch value.Kind() {
 	case reflect.String:
-		v.SetString(n.Text)
+		value.SetString(node.Text)
 	case reflect.Bool:
-		switch strings.ToLower(n.Text) {
+		switch strings.ToLower(node.Text) {
 		case "true", "on", "yes":
-			v.SetBool(true)
+			value.SetBool(true)
 		case "false", "off", "no":
-			v.SetBool(false)
+			value.SetBool(false)
 		default:
-			d.Fail(field, n.At, "%q is neither true nor false", n.Text)
+			d.Fail(field, node.At, "%q is neither true nor false", node.Text)
 		}
 	case reflect.Int, reflect.Int64:
-		x, err := strconv.ParseInt(strings.ReplaceAll(n.Text, "_", ""), 10, 64)
+		x, err := strconv.ParseInt(strings.ReplaceAll(node.Text, "_", ""), 10, 64)
 		if err != nil {
-			d.Fail(field, n.At, "%q is not a whole number", n.Text)
+			d.Fail(field, node.At, "%q is not a whole number", node.Text)
 			return
 		}
-		v.SetInt(x)
+		value.SetInt(x)
 	case reflect.Uint64:
-		x, err := strconv.ParseUint(strings.ReplaceAll(n.Text, "_", ""), 10, 64)
+		x, err := strconv.ParseUint(strings.ReplaceAll(node.Text, "_", ""), 10, 64)
 		if errors.Is(err, strconv.ErrRange) {
-			d.Fail(field, n.At, "%s is too large: want at most %d", n.Text, uint64(math.MaxUint64))
+			d.Fail(field, node.At, "%s is too large: want at most %d", node.Text, uint64(math.MaxUint64))
 			return
 		}
 		if err != nil {
-			d.Fail(field, n.At, "%q is not a whole number: want 0 or more", n.Text)
+			d.Fail(field, node.At, "%q is not a whole number: want 0 or more", node.Text)
 			return
 		}
-		v.SetUint(x)
+		value.SetUint(x)
 	case reflect.Float64:
-		x, err := strconv.ParseFloat(n.Text, 64)
+		x, err := strconv.ParseFloat(node.Text, 64)
 		if err != nil || x != x || x-x != 0 {
-			d.Fail(field, n.At, "%q is not a number", n.Text)
+			d.Fail(field, node.At, "%q is not a number", node.Text)
 			return
 		}
-		v.SetFloat(x)
+		value.SetFloat(x)
 	default:
-		panic("yamltree: unsupported field type " + v.Type().String()) // a bug, which tests find
+		panic("yamltree: unsupported field type " + value.Type().String()) // a bug, which tests find
 	}
 }
 

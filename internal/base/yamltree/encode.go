@@ -21,47 +21,48 @@ func Encode(v any) *Node {
 	return encode(reflect.ValueOf(v))
 }
 
-func encode(v reflect.Value) *Node {
+func encode(value reflect.Value) *Node {
 	// Text comes first, because quantities are structs or numbers that are written with units.
-	if m, ok := v.Interface().(encoding.TextMarshaler); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+	if m, ok := value.Interface().(encoding.TextMarshaler); ok &&
+		(value.Kind() != reflect.Pointer || !value.IsNil()) {
 		if text, err := m.MarshalText(); err == nil {
 			return &Node{Kind: Scalar, Text: string(text)}
 		}
 	}
 
-	if m, ok := v.Interface().(Marshaler); ok {
+	if m, ok := value.Interface().(Marshaler); ok {
 		return m.MarshalTree()
 	}
 
-	switch v.Kind() {
+	switch value.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() {
+		if value.IsNil() {
 			return &Node{}
 		}
-		return encode(v.Elem())
+		return encode(value.Elem())
 	case reflect.Struct:
 		n := &Node{Kind: Mapping}
-		n.fields(v)
+		n.fields(value)
 		return n
 	case reflect.Slice:
 		n := &Node{Kind: Sequence}
-		if IsKeyed(v.Type()) {
+		if IsKeyed(value.Type()) {
 			n.Kind = Mapping
 		}
 
-		for i := range v.Len() {
+		for i := range value.Len() {
 			if n.Kind == Mapping {
-				n.Entries = append(n.Entries, Entry{Key: v.Index(i).Field(0).String(),
-					Value: encode(v.Index(i).Field(1))})
+				n.Entries = append(n.Entries, Entry{Key: value.Index(i).Field(0).String(),
+					Value: encode(value.Index(i).Field(1))})
 				continue
 			}
-			n.Items = append(n.Items, encode(v.Index(i)))
+			n.Items = append(n.Items, encode(value.Index(i)))
 		}
 
 		return n
 	}
 
-	return &Node{Kind: Scalar, Text: fmt.Sprint(v.Interface())}
+	return &Node{Kind: Scalar, Text: fmt.Sprint(value.Interface())}
 }
 
 func (n *Node) fields(v reflect.Value) {

@@ -31,18 +31,18 @@ func misindented(tokens token.Tokens) (key *token.Token, why string) {
 		}
 
 		// A value continues in lines that are indented more, so the key is at the end of its text.
-		k := tokens[i-1]
-		if n := len(open); n > 0 && k.Position.Line == line && t.Position.Line > line {
+		tok := tokens[i-1]
+		if n := len(open); n > 0 && tok.Position.Line == line && t.Position.Line > line {
 			return t, fmt.Sprintf("this line is indented more than line %d, which has its value already: want %d", line,
 				open[n-1].column-1)
 		}
-		if k.Position.Line == line {
+		if tok.Position.Line == line {
 			continue
 		}
-		line = k.Position.Line
+		line = tok.Position.Line
 
 		// What is indented more than this key has ended.
-		column, left := k.Position.Column, (*openKey)(nil)
+		column, left := tok.Position.Column, (*openKey)(nil)
 		for len(open) > 0 && open[len(open)-1].column > column {
 			left = &openKey{column: open[len(open)-1].column, line: open[len(open)-1].line}
 			open = open[:len(open)-1]
@@ -56,12 +56,12 @@ func misindented(tokens token.Tokens) (key *token.Token, why string) {
 
 		switch n := len(open); {
 		case left != nil && n > 0:
-			return k, fmt.Sprintf("indented by %d: want %d, as line %d, or %d, as line %d", column-1, left.column-1,
+			return tok, fmt.Sprintf("indented by %d: want %d, as line %d, or %d, as line %d", column-1, left.column-1,
 				left.line, open[n-1].column-1, open[n-1].line)
 		case left != nil:
-			return k, fmt.Sprintf("indented by %d: want %d, as line %d", column-1, left.column-1, left.line)
+			return tok, fmt.Sprintf("indented by %d: want %d, as line %d", column-1, left.column-1, left.line)
 		case n > 0 && open[n-1].valued:
-			return k, fmt.Sprintf("indented by %d below line %d, which has its value already: want %d", column-1,
+			return tok, fmt.Sprintf("indented by %d below line %d, which has its value already: want %d", column-1,
 				open[n-1].line, open[n-1].column-1)
 		}
 		open = append(open, openKey{column, line, valued})

@@ -75,7 +75,7 @@ var skipped = []string{".git", "bin", "build", "dist", "tmp"}
 // Load reads a source tree. It does not follow symbolic links. It fails if a file cannot be read,
 // or is not Go where it should be.
 func Load(fsys fs.FS) (*Tree, error) {
-	var t Tree
+	var tree Tree
 	ignored := ignoredFiles(fsys)
 	nested := map[string]bool{} // folders that are separate modules
 
@@ -105,7 +105,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 		}
 
 		if info.Size() > fileBytesMax {
-			t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size()})
+			tree.Texts = append(tree.Texts, Text{Path: name, Bytes: info.Size()})
 			return nil
 		}
 
@@ -114,7 +114,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 			return err
 		}
 
-		t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size(), Data: src})
+		tree.Texts = append(tree.Texts, Text{Path: name, Bytes: info.Size(), Data: src})
 		if path.Ext(name) != ".go" || below(name, nested) || inTestdata(name) {
 			return nil
 		}
@@ -124,14 +124,14 @@ func Load(fsys fs.FS) (*Tree, error) {
 			return err
 		}
 
-		t.Go = append(t.Go, f)
+		tree.Go = append(tree.Go, f)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read source tree: %w", err)
 	}
 
-	return &t, nil
+	return &tree, nil
 }
 
 // ignoredFiles are the patterns of files in .gitignore: what builds and measurements leave is not

@@ -22,11 +22,12 @@ type EngineName struct {
 // things stay in its folder.
 func engineNames(t *Tree, names []EngineName) []Problem {
 	var out []Problem
-	for _, f := range t.Go {
-		if f.Test || !built(f.AST) || f.Dir() == "internal/engine" || strings.HasPrefix(f.Path, "examples/") {
+	for _, goFile := range t.Go {
+		if goFile.Test || !built(goFile.AST) || goFile.Dir() == "internal/engine" ||
+			strings.HasPrefix(goFile.Path, "examples/") {
 			continue
 		}
-		ast.Inspect(f.AST, func(n ast.Node) bool {
+		ast.Inspect(goFile.AST, func(n ast.Node) bool {
 			// whole is empty for identifiers: they are only searched for words.
 			var text, whole string
 			var pos token.Pos
@@ -46,12 +47,12 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 			// Lower-case without separators, so that wiredTiger and wired_tiger are the same name.
 			plain := marks.Replace(strings.ToLower(text))
 			for _, name := range names {
-				if inFolder(f.Dir(), name.Folder) || !name.in(plain, whole) {
+				if inFolder(goFile.Dir(), name.Folder) || !name.in(plain, whole) {
 					continue
 				}
 				// One problem for each place is enough, even if it names two engines.
 				out = append(out, Problem{
-					Path: f.Path, Line: f.Fset.Position(pos).Line,
+					Path: goFile.Path, Line: goFile.Fset.Position(pos).Line,
 					Text: fmt.Sprintf("%s names an engine outside internal/engine/%s: ask for it by an interface",
 						shortened(text), name.Folder),
 				})

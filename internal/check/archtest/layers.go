@@ -45,25 +45,25 @@ func imports(t *Tree, layers []Layer) []Problem {
 	used := map[string]bool{} // "row grant"
 
 	there := map[int]bool{}
-	for _, f := range t.Go {
-		if f.Test || !built(f.AST) {
+	for _, goFile := range t.Go {
+		if goFile.Test || !built(goFile.AST) {
 			continue
 		}
 
-		pkg := within(f.Dir())
+		pkg := within(goFile.Dir())
 		i := layerOf(layers, pkg)
 		if i < 0 {
 			// Once for each package, not for each of its files.
 			if !unlisted[pkg] {
 				unlisted[pkg] = true
-				out = append(out, Problem{Path: f.Dir(),
+				out = append(out, Problem{Path: goFile.Dir(),
 					Text: "package without a row in the table of layers: give it one in internal/check/archtest/table_test.go"})
 			}
 			continue
 		}
 
 		there[i] = true
-		for _, spec := range f.AST.Imports {
+		for _, spec := range goFile.AST.Imports {
 			target, ours := inModule(spec.Path.Value)
 			if !ours || target == pkg {
 				// depguard checks imports from other modules, in .golangci.yml.
@@ -77,8 +77,8 @@ func imports(t *Tree, layers []Layer) []Problem {
 			}
 
 			out = append(out, Problem{
-				Path: f.Path,
-				Line: f.Fset.Position(spec.Pos()).Line,
+				Path: goFile.Path,
+				Line: goFile.Fset.Position(spec.Pos()).Line,
 				Text: fmt.Sprintf("%s may not import %s: move the code, or change the table of layers knowingly",
 					pkg, target),
 			})

@@ -91,13 +91,13 @@ type Source struct {
 }
 
 // Of returns the actions for an incident's findings, the first one to try first.
-func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
+func Of(c *rules.Case, findings []rules.Finding, setting Setting) []Action {
 	if !c.Stall.Any() || rules.Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
 		return []Action{}
 	}
 
 	// The place decides which recipe of a remedy applies.
-	w := whereIs(c, s)
+	place := whereIs(c, setting)
 	refuted := refuted(c.Pack, findings)
 
 	var found []choice
@@ -108,7 +108,7 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 		}
 		for _, x := range f.Fixes {
 			for _, m := range x.Do {
-				if k, ok := w.choose(c, f, x, m, refuted); ok {
+				if k, ok := place.choose(c, f, x, m, refuted); ok {
 					found = append(found, k)
 				}
 			}
@@ -137,16 +137,17 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 			changed[n] = true
 		}
 
-		if out = append(out, w.action(c, k, s)); len(out) == Most {
+		if out = append(out, place.action(c, k, setting)); len(out) == Most {
 			break
 		}
 	}
 
-	if a := w.first(c, out); a != nil && found[0].paid() > 0 {
+	if a := place.first(c, out); a != nil && found[0].paid() > 0 {
 		out = append([]Action{*a}, out[:min(len(out), Most-1)]...)
 	}
 
-	if m := s.Marked; m.Judged && len(out) > 0 { // first compare the effect of the change that was already made
+	// First compare the effect of the change that was already made.
+	if m := setting.Marked; m.Judged && len(out) > 0 {
 		out[0].Look = append([]string{"plimsoll prove " + shellword.Quote(m.Folder) + " --at-mark"}, out[0].Look...)
 	}
 

@@ -77,9 +77,9 @@ type Fix struct {
 
 // Describe describes a remedy as a database implements it. Values, if any, replace those of the
 // example.
-func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.Values) Description {
+func Describe(pack *rules.Pack, database string, remedy *rules.Remedy, values rules.Values) Description {
 	p := printer{w: &where{database: database}, values: rules.Values{}}
-	maps.Copy(p.values, m.Example)
+	maps.Copy(p.values, remedy.Example)
 	// Values of a finding replace those of the example, which are complete.
 	maps.Copy(p.values, values)
 
@@ -93,14 +93,15 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 		}
 	}
 
-	out := Description{Remedy: m.Name, Title: m.Title, Cost: p.text(m.Cost), Money: p.text(m.Money),
-		WaitS: m.Wait.Seconds(), Until: m.Until, Raises: append([]string{}, m.Raises...)}
-	for i := range m.Recipes {
-		r := &m.Recipes[i]
+	out := Description{Remedy: remedy.Name, Title: remedy.Title, Cost: p.text(remedy.Cost),
+		Money: p.text(remedy.Money),
+		WaitS: remedy.Wait.Seconds(), Until: remedy.Until, Raises: append([]string{}, remedy.Raises...)}
+	for i := range remedy.Recipes {
+		r := &remedy.Recipes[i]
 		places := r.Places
 		if len(places) == 0 {
 			// A recipe without places is for all that no earlier recipe names.
-			places = others(m.Recipes[:i])
+			places = others(remedy.Recipes[:i])
 		}
 
 		for _, place := range places {
@@ -111,7 +112,7 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 			}
 			way := Way{Place: string(place), Clouds: clouds, From: r.From, Before: r.Before, Steps: p.steps(r)}
 			if way.None == "" {
-				way.Tested = tested(m.Name, place, r)
+				way.Tested = tested(remedy.Name, place, r)
 			}
 			out.Ways = append(out.Ways, way)
 		}

@@ -56,8 +56,8 @@ type proof struct {
 
 // proofOf compares using the source that reports clients: a comparison takes one source for each
 // side.
-func proofOf(c *rules.Case, k choice, s Setting) proof {
-	if len(s.Sources) == 0 {
+func proofOf(c *rules.Case, k choice, setting Setting) proof {
+	if len(setting.Sources) == 0 {
 		return proof{record: []string{}, compare: []string{}, notes: []string{}}
 	}
 
@@ -67,8 +67,8 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	}
 
 	// Prefer a source of the stalled engine: only it reports what clients waited.
-	of := s.Sources[0]
-	for _, x := range s.Sources {
+	of := setting.Sources[0]
+	for _, x := range setting.Sources {
 		if database != "" && x.Engine == database {
 			of = x
 			break
@@ -84,27 +84,27 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	long := strings.TrimSuffix(needed.String(), "0s")
 	fix := " --fix " + k.remedy.Name
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-	span := before(s, needed)
+	span := before(setting, needed)
 	times := " --from " + at(span.From) + " --before-to " + at(span.To)
-	name, recorded := shellword.Quote(of.Name), shellword.Quote(s.Recorded)
-	again := samples(of, s.Sources)
+	name, recorded := shellword.Quote(of.Name), shellword.Quote(setting.Recorded)
+	again := samples(of, setting.Sources)
 
 	out := proof{record: []string{}, notes: []string{}, seconds: needed.Seconds()}
 	switch {
-	case s.Marked.Growing:
+	case setting.Marked.Growing:
 		// The command runs when the wait is over, so the change was made that long before.
-		dir, wait := shellword.Quote(s.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
+		dir, wait := shellword.Quote(setting.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
 		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --in " + dir,
-			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name +
+			"plimsoll prove " + dir + " --from " + at(setting.Marked.At) + " --at-mark=" + k.remedy.Name +
 				" --settle " + wait + fix}
-	case s.Recorded != "" && live(of.Name) && s.Span.To.Sub(s.Span.From) >= needed:
+	case setting.Recorded != "" && live(of.Name) && setting.Span.To.Sub(setting.Span.From) >= needed:
 		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,
 			"plimsoll prove " + recorded + " after" + times + fix}
-	case s.Kept != "" && of.Kind != "prometheus" && live(of.Name):
+	case setting.Kept != "" && of.Kind != "prometheus" && live(of.Name):
 		// The fix need not wait for more: what was sampled is the time before it.
 		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,
-			"plimsoll prove " + shellword.Quote(s.Kept) + " after" + fix}
-		if have := s.Span.To.Sub(s.Span.From); have < needed {
+			"plimsoll prove " + shellword.Quote(setting.Kept) + " after" + fix}
+		if have := setting.Span.To.Sub(setting.Span.From); have < needed {
 			out.notes = []string{"The samples of this diagnosis are kept as the time before the fix. They are " +
 				units.Seconds(have.Seconds()) + ", and a full proof needs " + long + ": if that matters more than the " +
 				"stall, first run plimsoll record " + name + " --out before --for " + long}
@@ -117,7 +117,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 		out.compare = []string{`CHANGED=$(date -u +%Y-%m-%dT%H:%M:%SZ)`,
 			"plimsoll prove " + name + " " + name + times + ` --after-from "${CHANGED:?when the wait was over}"` + fix}
 	default:
-		if s.Recorded != "" {
+		if setting.Recorded != "" {
 			name = recorded
 		}
 		out.compare = []string{"plimsoll prove " + name + ` "${AFTER:?the same, recorded for ` + long +

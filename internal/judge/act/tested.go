@@ -82,15 +82,15 @@ var trials = []trial{
 
 // tested returns how the steps of a remedy were tested in a place and, if they are specific to one,
 // a cloud.
-func tested(remedy string, place rules.Place, r *rules.Recipe) string {
-	clouds := r.Clouds
-	if r.Trial != "" {
+func tested(remedy string, place rules.Place, recipe *rules.Recipe) string {
+	clouds := recipe.Clouds
+	if recipe.Trial != "" {
 		return onRealThing
 	}
 
 	// On a Docker host the lines are those of any host, if none runs in the container.
-	if place == rules.Docker && slices.Contains(r.Places, rules.Host) &&
-		!slices.ContainsFunc(slices.Concat(r.Look, r.Do, r.Undo), asksClient) {
+	if place == rules.Docker && slices.Contains(recipe.Places, rules.Host) &&
+		!slices.ContainsFunc(slices.Concat(recipe.Look, recipe.Do, recipe.Undo), asksClient) {
 		place = rules.Host
 	}
 
@@ -101,7 +101,7 @@ func tested(remedy string, place rules.Place, r *rules.Recipe) string {
 		}
 	}
 
-	if !slices.ContainsFunc(r.Do, func(c rules.Command) bool { return !asksClient(c) }) {
+	if !slices.ContainsFunc(recipe.Do, func(c rules.Command) bool { return !asksClient(c) }) {
 		for _, x := range trials {
 			// The statements for a database's client are the same everywhere.
 			if !testsClient[x.test] || !slices.Contains(x.remedies, remedy) {
@@ -115,7 +115,7 @@ func tested(remedy string, place rules.Place, r *rules.Recipe) string {
 	}
 
 	// Tests of this package compare every call of these programs with the provider's description.
-	for _, c := range slices.Concat(r.Look, r.Do) {
+	for _, c := range slices.Concat(recipe.Look, recipe.Do) {
 		for _, p := range described {
 			if strings.Contains(c.Text, p.program+" ") {
 				return fmt.Sprintf(schemaOnly, p.by)

@@ -27,7 +27,7 @@ const ofService = "server.service"
 
 // whereIs derives the place from the sources' addresses, then from the labels and cgroups of
 // containers. Without either it assumes a host, and marks that as unknown.
-func whereIs(c *rules.Case, s Setting) *where {
+func whereIs(c *rules.Case, setting Setting) *where {
 	w := &where{place: rules.Host, facts: c.Facts, cloud: rules.CloudOf(c), named: map[string]string{}}
 	if len(c.Engines) > 0 {
 		w.database = c.Engines[0]
@@ -38,7 +38,7 @@ func whereIs(c *rules.Case, s Setting) *where {
 		w.database = rule.Engine
 	}
 
-	for _, x := range s.Sources {
+	for _, x := range setting.Sources {
 		if x.Engine != "" && (x.Engine == w.database || w.database == "") && x.Version != "" && w.version == "" {
 			w.version = x.Version
 		}
@@ -49,7 +49,7 @@ func whereIs(c *rules.Case, s Setting) *where {
 			continue
 		}
 		w.client = e.Client
-		for _, x := range s.Sources {
+		for _, x := range setting.Sources {
 			for _, end := range e.ManagedHosts {
 				if host := hostOf(x.Name); strings.HasSuffix(host, end) {
 					w.place, w.known = rules.Managed, true
@@ -59,7 +59,7 @@ func whereIs(c *rules.Case, s Setting) *where {
 	}
 
 	for _, e := range c.Pack.Engines() {
-		for _, x := range s.Sources {
+		for _, x := range setting.Sources {
 			if name, ok := strings.CutSuffix(hostOf(x.Name), e.AzureHosts); ok && e.AzureHosts != "" {
 				w.place, w.known = rules.AzureDB, true
 				w.named["server"] = name
@@ -67,7 +67,7 @@ func whereIs(c *rules.Case, s Setting) *where {
 		}
 	}
 
-	for _, x := range s.Sources {
+	for _, x := range setting.Sources {
 		if place, named := serviceOf(hostOf(x.Name)); place != "" {
 			w.place, w.known = place, true
 			maps.Copy(w.named, named)
@@ -93,7 +93,7 @@ func whereIs(c *rules.Case, s Setting) *where {
 	}
 
 	if w.place == rules.Host {
-		w.onHost(s.Sources)
+		w.onHost(setting.Sources)
 	}
 
 	return w

@@ -240,24 +240,24 @@ func (h *classes) spread(c *rules.Case) *Spread {
 // meanSpread counts operations by time and by the mean latency of their cell; nil if no latency is
 // known.
 func meanSpread(c *rules.Case) *Spread {
-	s := c.Stall
-	if s.Latency == nil || s.Ops == nil || c.Grid.N == 0 {
+	stall := c.Stall
+	if stall.Latency == nil || stall.Ops == nil || c.Grid.N == 0 {
 		return nil
 	}
 
-	out, slot := newSpread(c, s.Subject, spreadBounds())
+	out, slot := newSpread(c, stall.Subject, spreadBounds())
 	stalled, seen, inStall := make([]float64, spreadClasses+1), 0.0, 0.0
-	for k, latency := range s.Latency {
-		if !(s.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
+	for k, latency := range stall.Latency {
+		if !(stall.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
 			continue
 		}
 
-		n := s.Ops[k] * c.Grid.StepSeconds()
+		n := stall.Ops[k] * c.Grid.StepSeconds()
 
 		// A sampled latency of 0 only means that no sample caught a waiting operation.
 		if latency <= 0 {
 			out.Unseen += n
-			if s.Cells[k] {
+			if stall.Cells[k] {
 				out.StalledUnseen += n
 			}
 			continue
@@ -267,7 +267,7 @@ func meanSpread(c *rules.Case) *Spread {
 		out.Operations[c.Grid.Start(k).Sub(out.From)/slot][class] += n
 		seen += n
 
-		if s.Cells[k] {
+		if stall.Cells[k] {
 			stalled[class] += n
 			inStall += n
 		}

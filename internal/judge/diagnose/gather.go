@@ -193,11 +193,11 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	all := pack.Signals()
 	var mu sync.Mutex
 	done := 0
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 
 	for _, sig := range all {
-		g.Go(func() error {
+		group.Go(func() error {
 			tracks, err := evaluate(ctx, readers, grid, sig)
 
 			// A signal that does not fit in memory must not fail the diagnosis: its rules report it
@@ -228,7 +228,7 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 		})
 	}
 
-	err := g.Wait()
+	err := group.Wait()
 
 	// Signals are evaluated concurrently; sort so that the report does not depend on which finished first.
 	slices.SortFunc(s.tooLarge, func(a, b rules.Trouble) int { return strings.Compare(a.Text, b.Text) })

@@ -118,40 +118,41 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
 
-	r := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(), Missing: unjudged(c, opt.Pack),
+	report := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(),
+		Missing:       unjudged(c, opt.Pack),
 		MoreIncidents: more, Incidents: []Incident{}, Lost: lostOf(given)}
 	marks := marksOf(c, in, opt)
-	shown, err := describe(ctx, r, c, all, held, opt, marks)
+	shown, err := describe(ctx, report, c, all, held, opt, marks)
 	if err != nil {
 		return nil, err
 	}
 
-	r.Elsewhere = elsewhereOf(append(elsewhere, r.Elsewhere...))
-	r.act(all, in, markedIn(c, in), opt.Kept)
+	report.Elsewhere = elsewhereOf(append(elsewhere, report.Elsewhere...))
+	report.act(all, in, markedIn(c, in), opt.Kept)
 	runs := runsOf(shown)
-	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
+	report.Runs, report.Timeline = spansOf(shown, runs), plot(shown, runs)
 
 	// The detail is only for pages and is costly: compute it on request.
 	if opt.Slots > 0 {
-		r.Detail = detail(shown, runs, opt.Slots)
+		report.Detail = detail(shown, runs, opt.Slots)
 	}
 
-	r.Judged = judgedClasses(c)
-	r.WatchedS, r.Periods, r.WorstMinutes = watchedS(c), periods(c), worstMinutes(c)
-	r.NotSeen = notSeen(c, r.Judged, sig.step.Seconds())
+	report.Judged = judgedClasses(c)
+	report.WatchedS, report.Periods, report.WorstMinutes = watchedS(c), periods(c), worstMinutes(c)
+	report.NotSeen = notSeen(c, report.Judged, sig.step.Seconds())
 	left := headroom.Of(c, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
-	r.Headroom, r.Balances = left.All, left.Balances
-	r.member, r.active = rules.MemberOf(c), shown.Stall.Active.Count() > 0
-	r.Verdict = verdict(r, opt.Pack, r.active, opt.Incident)
+	report.Headroom, report.Balances = left.All, left.Balances
+	report.member, report.active = rules.MemberOf(c), shown.Stall.Active.Count() > 0
+	report.Verdict = verdict(report, opt.Pack, report.active, opt.Incident)
 
 	if c.SinceStart {
-		r.Span = Span{From: sig.page.began.UTC(), To: sig.page.at.UTC()}
-		r.NotSeen = append(
-			r.NotSeen, "What happened when: one sample of each series is a sum since the process began.")
-		r.Verdict = pageVerdict(r, opt.Pack)
+		report.Span = Span{From: sig.page.began.UTC(), To: sig.page.at.UTC()}
+		report.NotSeen = append(
+			report.NotSeen, "What happened when: one sample of each series is a sum since the process began.")
+		report.Verdict = pageVerdict(report, opt.Pack)
 	}
 
-	return r, nil
+	return report, nil
 }
 
 // act adds the recommended actions for each incident.
@@ -179,7 +180,8 @@ func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked, kept st
 
 // describe fills in the findings and returns the case to plot: the whole recording, or the
 // requested incident.
-func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options,
+func describe(ctx context.Context, report *Report, c *rules.Case, all []*judged, held []condition,
+	opt Options,
 	marks []recording.Mark) (*rules.Case, error) {
 	everywhere := timeline.Episode{First: 0, Last: c.Grid.N - 1}
 	whole := func(rule rules.Rule) bool { return (rule.Whole || len(all) == 0) && (rule.Sums || !c.SinceStart) }
@@ -189,31 +191,31 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	}
 
 	markOngoing(c, general, linger{})
-	general, r.Elsewhere = ownershipOf(c).general(general)
-	r.Marks = marked(c, leading(c, all, opt), marks)
+	general, report.Elsewhere = ownershipOf(c).general(general)
+	report.Marks = marked(c, leading(c, all, opt), marks)
 
 	if len(all) == 0 {
-		r.Findings, r.Account, r.Measured = general, account(c), c.Traced()
-		r.Stalls = summarise(c, c.Seconds(c.Stall.Observed))
+		report.Findings, report.Account, report.Measured = general, account(c), c.Traced()
+		report.Stalls = summarise(c, c.Seconds(c.Stall.Observed))
 		return c, nil
 	}
 
 	for i, j := range all {
 		if j.worse {
-			r.Incidents = append(r.Incidents, j.worseIncident(i+1, c, opt.Pack))
+			report.Incidents = append(report.Incidents, j.worseIncident(i+1, c, opt.Pack))
 			continue
 		}
-		r.Incidents = append(r.Incidents, j.incident(i+1, c, opt.Pack))
+		report.Incidents = append(report.Incidents, j.incident(i+1, c, opt.Pack))
 	}
 
 	// Findings of the whole recording and of the shown incident form one ranked list.
-	incidentsOngoing(c, r.Incidents, marks)
+	incidentsOngoing(c, report.Incidents, marks)
 	n := max(opt.Incident, 1) - 1
-	r.Incident = n + 1
-	x, shown := r.Incidents[n], all[n].c
-	r.Findings = append(slices.Clone(general), x.Findings...)
-	rank(r.Findings)
-	r.Account, r.Stalls, r.Measured = x.Account, x.Stalls, x.Measured
+	report.Incident = n + 1
+	x, shown := report.Incidents[n], all[n].c
+	report.Findings = append(slices.Clone(general), x.Findings...)
+	rank(report.Findings)
+	report.Account, report.Stalls, report.Measured = x.Account, x.Stalls, x.Measured
 
 	if opt.Incident == 0 && shown.Whole() != c.Whole() {
 		// Plot the whole time, using the leading detector of the worst incident.

@@ -52,14 +52,14 @@ func detect(c *rules.Case) []rules.Stall {
 		{rules.DiskReadAwait, rules.DiskReads,
 			rules.Stall{Rule: "disk/slow-reads", Class: rules.DeviceReads, Aside: true}},
 	} {
-		for _, t := range c.Signal(of.await) {
+		for _, track := range c.Signal(of.await) {
 			// A device below another serves the same requests: count them once.
-			if below[t.Labels.Get("device")] {
+			if below[track.Labels.Get("device")] {
 				continue
 			}
 
 			s := of.stall
-			s.Subject, s.Of = t.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
+			s.Subject, s.Of = track.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
 			s.Ops = c.For(of.ops, "device", s.Subject)
 
 			// One latency of both kinds is judged once, by all requests.
@@ -78,7 +78,7 @@ func detect(c *rules.Case) []rules.Stall {
 			s.Waiting = make([]float64, len(s.Ops))
 			for k := range s.Waiting {
 				// Without operations nothing waits, even if the latency is NaN.
-				if s.Waiting[k] = t.Values[k] * s.Ops[k]; s.Ops[k] == 0 {
+				if s.Waiting[k] = track.Values[k] * s.Ops[k]; s.Ops[k] == 0 {
 					s.Waiting[k] = 0
 				}
 			}

@@ -57,69 +57,71 @@ func soonReached(r *Report) []string {
 }
 
 // middle returns the verdict without the sentences that findings add.
-func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
+func middle(report *Report, pack *rules.Pack, active bool, asked int) string {
 	switch {
 	// Incidents may have different causes, so a list of them takes the place of one explanation.
-	case len(r.Incidents) > 1 && asked == 0:
-		return headline(r)
-	case asked > 0 && len(r.Incidents) > 0, len(r.Incidents) == 1 && r.Incidents[0].Kind == Worse:
-		return r.Incidents[max(asked, 1)-1].Verdict
+	case len(report.Incidents) > 1 && asked == 0:
+		return headline(report)
+	case asked > 0 && len(report.Incidents) > 0, len(report.Incidents) == 1 && report.Incidents[0].Kind == Worse:
+		return report.Incidents[max(asked, 1)-1].Verdict
 	}
 
 	var b strings.Builder
 
 	// A cause like this matters even though nothing stalled, so it comes before the claim.
-	if f, ok := foremostCause(r.Findings); ok && r.Stalls.Seconds == 0 {
+	if f, ok := foremostCause(report.Findings); ok && report.Stalls.Seconds == 0 {
 		fmt.Fprintf(&b, "%s (%s): %s", f.Title, f.Subject, f.Summary)
-		if r.Stalls.Of > 0 && active && !f.Always {
-			fmt.Fprintf(&b, " %s.", noStall(r))
+		if report.Stalls.Of > 0 && active && !f.Always {
+			fmt.Fprintf(&b, " %s.", noStall(report))
 		}
 		return b.String()
 	}
 
 	switch {
-	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources,
+	case report.Stalls.Of == 0 && len(report.Sources) > 0 && !slices.ContainsFunc(report.Sources,
 		func(s Source) bool { return s.Kind != "fio" }):
 		b.WriteString("A benchmark has no waiting clients: fio reports what the volume delivered to its jobs, not whether a database would stall on it.")
-	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources,
+	case report.Stalls.Of == 0 && len(report.Sources) > 0 && !slices.ContainsFunc(report.Sources,
 		func(s Source) bool { return s.Kind != "fio" && s.Kind != "benchmark" }):
 		b.WriteString("A benchmark has no waiting clients, so there is no stall to find.")
-	case r.Stalls.Of == 0 && slices.ContainsFunc(r.Findings,
+	case report.Stalls.Of == 0 && slices.ContainsFunc(report.Findings,
 		func(f Finding) bool { return f.Rule == rules.BenchTotals }):
 		b.WriteString("The figures cover a whole run, so a short stall in it can be neither located nor ruled out.")
-	case r.Stalls.Of == 0:
+	case report.Stalls.Of == 0:
 		b.WriteString("No source reports how long writes took, so a stall can be neither detected nor ruled out.")
 	// Without load nothing could stall, so a plain "no stall" would be an unfounded all-clear.
-	case r.Stalls.Seconds == 0 && !active:
-		fmt.Fprintf(&b, "No stall in %s: there were no %s.", units.Seconds(r.Stalls.Of), r.Stalls.Signal)
-	case r.Stalls.Seconds == 0 && r.Stalls.UndeterminedS > 0:
+	case report.Stalls.Seconds == 0 && !active:
+		fmt.Fprintf(&b, "No stall in %s: there were no %s.", units.Seconds(report.Stalls.Of), report.Stalls.Signal)
+	case report.Stalls.Seconds == 0 && report.Stalls.UndeterminedS > 0:
 		fmt.Fprintf(
 			&b, "%s stopped %s before the recording ended. Whether clients waited cannot be determined: no source counts waiting operations.",
-			upperFirst(r.Stalls.Signal, pack), units.Seconds(r.Stalls.UndeterminedS))
+			upperFirst(report.Stalls.Signal, pack), units.Seconds(report.Stalls.UndeterminedS))
 	// Latency above the threshold is not a stall if only a few operations were slow.
-	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
+	case report.Stalls.Seconds == 0 && report.Stalls.ThresholdS > 0 &&
+		highest(report) > report.Stalls.ThresholdS:
 		fmt.Fprintf(&b, "%s. Individual %s took up to %s, but too few at a time to make others wait.",
-			noStall(r), r.Stalls.Signal, units.Seconds(highest(r)))
-	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
-		fmt.Fprintf(&b, "%s: %s; a stall starts at %s.", noStall(r), peak(r), units.Seconds(r.Stalls.ThresholdS))
-	case r.Stalls.Seconds == 0 && highest(r) > 0:
-		fmt.Fprintf(&b, "%s: %s.", noStall(r), peak(r))
+			noStall(report), report.Stalls.Signal, units.Seconds(highest(report)))
+	case report.Stalls.Seconds == 0 && highest(report) > nearStall*report.Stalls.ThresholdS &&
+		report.Stalls.ThresholdS > 0:
+		fmt.Fprintf(&b, "%s: %s; a stall starts at %s.", noStall(report), peak(report), units.Seconds(report.Stalls.ThresholdS))
+	case report.Stalls.Seconds == 0 && highest(report) > 0:
+		fmt.Fprintf(&b, "%s: %s.", noStall(report), peak(report))
 	// Without latencies only an end of completions is a stall, and slow operations do not show.
-	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS == 0:
+	case report.Stalls.Seconds == 0 && report.Stalls.ThresholdS == 0:
 		fmt.Fprintf(&b, "Whether %s were slow is unknown: these sources report no latency. In %s they never stopped.",
-			r.Stalls.Signal, units.Seconds(r.Stalls.Of))
-	case r.Stalls.Seconds == 0:
-		fmt.Fprintf(&b, "%s: none waited noticeably.", noStall(r))
+			report.Stalls.Signal, units.Seconds(report.Stalls.Of))
+	case report.Stalls.Seconds == 0:
+		fmt.Fprintf(&b, "%s: none waited noticeably.", noStall(report))
 	default:
-		b.WriteString(stalledSentence(r.Stalls, pack, ""))
+		b.WriteString(stalledSentence(report.Stalls, pack, ""))
 	}
 
 	// A claim of no stall is only as fine as the sampling, so it names what would not show.
-	if r.Stalls.Seconds == 0 && active && r.Stalls.IntervalS > 0 {
-		b.WriteString(hidden(r.Stalls))
+	if report.Stalls.Seconds == 0 && active && report.Stalls.IntervalS > 0 {
+		b.WriteString(hidden(report.Stalls))
 	}
 
-	b.WriteString(why(r.Findings, r.Stalls, r.Measured, r.Account))
+	b.WriteString(why(report.Findings, report.Stalls, report.Measured, report.Account))
 	return b.String()
 }
 

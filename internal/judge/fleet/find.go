@@ -82,44 +82,44 @@ func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []
 		return nil, err
 	}
 
-	c := &Census{By: by, Metrics: slices.DeleteFunc(all, func(n string) bool { return !pack.Wants(n) })}
+	census := &Census{By: by, Metrics: slices.DeleteFunc(all, func(n string) bool { return !pack.Wants(n) })}
 	from, to := server.Span()
 	// No metric of any rule: the labels or the selector are wrong, not the databases.
-	if len(c.Metrics) == 0 {
+	if len(census.Metrics) == 0 {
 		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from,
 			To: to, pack: pack}
 	}
 
-	byEngine, err := c.anchorSets(ctx, server, pack)
+	byEngine, err := census.anchorSets(ctx, server, pack)
 	if err != nil {
 		return nil, err
 	}
 
 	if len(by) == 0 {
-		c.By, c.Chosen = choose(byEngine), true
+		census.By, census.Chosen = choose(byEngine), true
 	}
 
-	if err := c.group(byEngine); err != nil {
+	if err := census.group(byEngine); err != nil {
 		return nil, err
 	}
 
-	if err := c.count(ctx, server, to); err != nil {
+	if err := census.count(ctx, server, to); err != nil {
 		return nil, err
 	}
 
-	periods, err := server.Periods(ctx, c.Metrics)
+	periods, err := server.Periods(ctx, census.Metrics)
 	if err != nil {
 		return nil, err
 	}
 
 	// The finest period sets the resolution; slower metrics have gaps in it.
-	for _, n := range c.Metrics {
-		if p := periods[n]; p > 0 && (c.Period == 0 || p < c.Period) {
-			c.Period = p
+	for _, n := range census.Metrics {
+		if p := periods[n]; p > 0 && (census.Period == 0 || p < census.Period) {
+			census.Period = p
 		}
 	}
 
-	return c, nil
+	return census, nil
 }
 
 func selectorText(server *recording.Server) string {

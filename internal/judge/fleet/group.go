@@ -16,7 +16,7 @@ import (
 const notesMax = 8
 
 // newReport counts what databases have in common. A group that was not read is empty.
-func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt Options) *Report {
+func newReport(server *recording.Server, census *Census, groupsRead [][]Database, opt Options) *Report {
 	var dbs []Database
 	unread := 0
 	for _, of := range groupsRead {
@@ -27,11 +27,11 @@ func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt
 	}
 
 	from, to := server.Span()
-	r := &Report{Version: Version, Server: server.Name(), Selector: selectorText(server), By: c.By,
-		Chosen: c.Chosen,
+	report := &Report{Version: Version, Server: server.Name(), Selector: selectorText(server), By: census.By,
+		Chosen: census.Chosen,
 		Span:   diagnose.Span{From: from, To: to}, Found: len(dbs) + unread, Databases: []Database{},
 		Groups: []Group{}, Missing: []Missing{},
-		Notes: slices.Clone(c.Notes)}
+		Notes: slices.Clone(census.Notes)}
 
 	var notes []string
 	several := map[string]bool{}
@@ -41,50 +41,50 @@ func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt
 			several[d.group] = true
 		}
 
-		r.Databases = append(r.Databases, d)
+		report.Databases = append(report.Databases, d)
 		if d.Problem != "" {
 			continue
 		}
 
-		r.Read++
-		r.Samples += d.Samples
-		r.StalledS += d.StalledS
-		r.WatchedS += d.WatchedS
+		report.Read++
+		report.Samples += d.Samples
+		report.StalledS += d.StalledS
+		report.WatchedS += d.WatchedS
 
 		if d.StalledS > 0 {
-			r.Stalled++
+			report.Stalled++
 		}
 	}
 
 	if note := storeNote(dbs); note != "" {
-		r.Notes = append(r.Notes, note)
+		report.Notes = append(report.Notes, note)
 	}
 
 	if len(several) > 0 {
-		r.Notes = append(r.Notes,
+		report.Notes = append(report.Notes,
 			fmt.Sprintf("%s by %s with several servers (%s): each server is judged separately",
 				counted(len(several), "group"),
-				strings.Join(c.By, ", "), strings.Join(first(slices.Sorted(maps.Keys(several)), fixesMax), ", ")))
+				strings.Join(census.By, ", "), strings.Join(first(slices.Sorted(maps.Keys(several)), fixesMax), ", ")))
 	}
 
-	r.Notes = append(r.Notes, first(notes, notesMax)...)
+	report.Notes = append(report.Notes, first(notes, notesMax)...)
 	for _, n := range server.Notes() {
-		r.Notes = append(r.Notes, n.Text)
+		report.Notes = append(report.Notes, n.Text)
 	}
 
-	slices.SortStableFunc(r.Databases, func(a, b Database) int {
+	slices.SortStableFunc(report.Databases, func(a, b Database) int {
 		// If two stalled equally long, or not at all, the one with the more severe findings comes
 		// first.
 		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), cmp.Compare(gravity(a), gravity(b)),
 			cmp.Compare(heaviest(b), heaviest(a)), strings.Compare(a.Name, b.Name))
 	})
 
-	r.Groups = groups(r.Databases)
-	rank(r.Groups, opt.Rank)
-	r.Missing = missing(r.Databases)
-	r.Verdict = verdict(r)
+	report.Groups = groups(report.Databases)
+	rank(report.Groups, opt.Rank)
+	report.Missing = missing(report.Databases)
+	report.Verdict = verdict(report)
 
-	return r
+	return report
 }
 
 // first returns the first texts, followed by the number of the others.
@@ -286,10 +286,10 @@ func missing(dbs []Database) []Missing {
 }
 
 // verdict is what users read first.
-func verdict(r *Report) string {
+func verdict(report *Report) string {
 	var b strings.Builder
 	watched := 0
-	for _, d := range r.Databases {
+	for _, d := range report.Databases {
 		if d.WatchedS > 0 {
 			watched++
 		}
@@ -299,17 +299,17 @@ func verdict(r *Report) string {
 	case watched == 0:
 		fmt.Fprintf(
 			&b, "No source reports how long operations of %s took, so a stall can be neither detected nor ruled out.",
-			counted(r.Read, "database"))
-	case r.Stalled == 0:
+			counted(report.Read, "database"))
+	case report.Stalled == 0:
 		fmt.Fprintf(&b, "No stall in %s, watched for %s in total.",
-			counted(watched, "database"), units.Seconds(r.WatchedS))
+			counted(watched, "database"), units.Seconds(report.WatchedS))
 	default:
-		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s in total.", r.Stalled, counted(r.Read, "database"),
-			units.Seconds(r.StalledS), units.Seconds(r.WatchedS))
+		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s in total.", report.Stalled, counted(report.Read, "database"),
+			units.Seconds(report.StalledS), units.Seconds(report.WatchedS))
 	}
 
 	var why []string
-	for _, g := range r.Groups {
+	for _, g := range report.Groups {
 		// A sentence has room for three causes; the table below has all.
 		if g.Kind == diagnose.Cause && g.Severity != diagnose.Info && g.ExplainedS > 0 && len(why) < 3 {
 			why = append(why, fmt.Sprintf("%s%s (%s)", strings.ToLower(g.Title[:1]), g.Title[1:],
@@ -317,13 +317,13 @@ func verdict(r *Report) string {
 		}
 	}
 
-	if len(why) > 0 && r.Stalled > 0 {
+	if len(why) > 0 && report.Stalled > 0 {
 		fmt.Fprintf(&b, " Why: %s.", strings.Join(why, "; "))
 	}
 
 	// Databases that were not read may have stalled, so the verdict must mention them.
-	if r.Read < r.Found {
-		fmt.Fprintf(&b, " %d of %s are not included.", r.Found-r.Read, counted(r.Found, "database"))
+	if report.Read < report.Found {
+		fmt.Fprintf(&b, " %d of %s are not included.", report.Found-report.Read, counted(report.Found, "database"))
 	}
 
 	return b.String()

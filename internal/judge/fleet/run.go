@@ -223,7 +223,7 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 	memory := &held{Memory: recording.NewMemory(recording.MemoryOptions{}), series: len(series), store: store}
 
 	// Swapped, so that the first metric sets both ends.
-	s := recording.Source{Kind: "prometheus", Name: server.Name() + " " + m.Name, From: to, To: from}
+	source := recording.Source{Kind: "prometheus", Name: server.Name() + " " + m.Name, From: to, To: from}
 	for i := range series {
 		p := series[i].Points
 		b := &recording.Batch{TimesMs: make([]int64, len(p)),
@@ -236,7 +236,7 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 			return nil, err
 		}
 
-		s.Samples = max(s.Samples, int64(len(p)))
+		source.Samples = max(source.Samples, int64(len(p)))
 		memory.samples += int64(len(p))
 		series[i].Points = nil // both copies exist no longer than necessary
 	}
@@ -247,18 +247,18 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 	}
 
 	for _, x := range metrics {
-		if x.From.Before(s.From) {
-			s.From = x.From
+		if x.From.Before(source.From) {
+			source.From = x.From
 		}
-		if x.To.After(s.To) {
-			s.To = x.To
+		if x.To.After(source.To) {
+			source.To = x.To
 		}
-		if x.Period > 0 && (s.Period == 0 || x.Period < s.Period) {
-			s.Period = x.Period
+		if x.Period > 0 && (source.Period == 0 || x.Period < source.Period) {
+			source.Period = x.Period
 		}
 	}
 
-	memory.Source(s)
+	memory.Source(source)
 	return memory, nil
 }
 

@@ -137,7 +137,7 @@ func growth(blocks []block) (Shift, bool) {
 		return Shift{}, false
 	}
 
-	s := Shift{Episode: timeline.Episode{First: blocks[0].First, Last: blocks[len(blocks)-1].Last},
+	shift := Shift{Episode: timeline.Episode{First: blocks[0].First, Last: blocks[len(blocks)-1].Last},
 		Growing: true}
 	part := func(bs []block) (l, o float64) {
 		var ls, os []float64
@@ -147,22 +147,23 @@ func growth(blocks []block) (Shift, bool) {
 		return timeline.Quantile(ls, 0.5), timeline.Quantile(os, 0.5)
 	}
 
-	s.UsualS, s.UsualOps = part(blocks[:fifth])
-	s.ThenS, s.ThenOps = part(blocks[len(blocks)-fifth:])
+	shift.UsualS, shift.UsualOps = part(blocks[:fifth])
+	shift.ThenS, shift.ThenOps = part(blocks[len(blocks)-fifth:])
 	middle, _ := part(blocks[len(blocks)/2-fifth/2-1 : len(blocks)/2+fifth/2+1])
 
 	// A step is not growth: with growth, the middle is clearly between the ends.
-	if s.ThenS < growthFactor*s.UsualS || middle < shiftApart*s.UsualS || middle > s.ThenS/shiftApart {
-		return s, false
+	if shift.ThenS < growthFactor*shift.UsualS || middle < shiftApart*shift.UsualS ||
+		middle > shift.ThenS/shiftApart {
+		return shift, false
 	}
 
 	// A step in the very middle is not growth either: with growth, the second and fourth fifths
 	// differ from their neighbours.
 	second, _ := part(blocks[fifth : 2*fifth])
 	fourth, _ := part(blocks[len(blocks)-2*fifth : len(blocks)-fifth])
-	if second < growthApart*s.UsualS || fourth > s.ThenS/growthApart {
-		return s, false
+	if second < growthApart*shift.UsualS || fourth > shift.ThenS/growthApart {
+		return shift, false
 	}
 
-	return s, true
+	return shift, true
 }

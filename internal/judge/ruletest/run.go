@@ -30,9 +30,9 @@ const (
 
 // Run runs one case: it evaluates the evals with PromQL, then runs a full diagnosis for the
 // directives.
-func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
+func (s *Script) Run(ctx context.Context, script *Case) ([]Failure, error) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
-	for _, x := range c.series {
+	for _, x := range script.series {
 		b := &recording.Batch{Columns: []recording.Column{{Labels: x.labels}}}
 		for i, v := range x.values {
 			if math.IsNaN(v) {
@@ -47,12 +47,12 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 		}
 
 		if err := mem.Append(ctx, b); err != nil {
-			return nil, &Error{Name: s.Name, Line: c.Line, Err: err}
+			return nil, &Error{Name: s.Name, Line: script.Line, Err: err}
 		}
 	}
 
 	var out []Failure
-	for _, e := range c.evals {
+	for _, e := range script.evals {
 		text, err := s.evaluate(ctx, mem, e)
 		if err != nil {
 			return nil, &Error{Name: s.Name, Line: e.line, Err: err}
@@ -64,7 +64,7 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 
 	// Cases of several servers are judged one by one, as fleet does.
 	judge := diagnose.Run
-	if slices.Contains(c.directives, eachServer) {
+	if slices.Contains(script.directives, eachServer) {
 		judge = diagnose.Each
 	}
 
@@ -77,12 +77,12 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 	case errors.Is(err, diagnose.ErrNothing): // some cases test this
 		report = &diagnose.Report{}
 	case err != nil:
-		return nil, &Error{Name: s.Name, Line: c.Line, Err: err}
+		return nil, &Error{Name: s.Name, Line: script.Line, Err: err}
 	}
 
-	for _, d := range c.directives {
+	for _, d := range script.directives {
 		if text := holds(s.Rule.ID, report, d); text != "" {
-			out = append(out, Failure{c.Line, text})
+			out = append(out, Failure{script.Line, text})
 		}
 	}
 

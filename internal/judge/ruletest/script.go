@@ -215,7 +215,7 @@ func isDirective(d string) bool {
 // times matches a repetition in a series' values: 0+1x60.
 var times = regexp.MustCompile(`x([0-9]+)`)
 
-func (p *scriptParser) load(c *Case, text string) error {
+func (p *scriptParser) load(script *Case, text string) error {
 	// Check the number of values before expanding them, so that a typo cannot exhaust memory.
 	values := text
 	if i := strings.LastIndexByte(text, '}'); i >= 0 {
@@ -256,7 +256,7 @@ func (p *scriptParser) load(c *Case, text string) error {
 		return errors.New("series without a metric name")
 	}
 
-	c.series = append(c.series, s)
+	script.series = append(script.series, s)
 	return nil
 }
 

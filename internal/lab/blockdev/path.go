@@ -33,8 +33,8 @@ const (
 )
 
 // measurePath makes the disk answer early by the time that requests spend on the path.
-func (v *Device) measurePath(d *disk.Disk) error {
-	if d.Size() < pathLarge {
+func (v *Device) measurePath(emulated *disk.Disk) error {
+	if emulated.Size() < pathLarge {
 		return nil
 	}
 
@@ -53,7 +53,7 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	}
 
 	defer func() { _ = unix.Munmap(buf) }()
-	cfg := volume.Config{Name: "path", Size: d.Size()}
+	cfg := volume.Config{Name: "path", Size: emulated.Size()}
 	cfg.Latency[volume.Read] = volume.Constant(units.Duration(pathTakes))
 
 	trial, err := volume.New(cfg, 1, nil)
@@ -62,7 +62,7 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	}
 
 	var took [2]time.Duration
-	during, err := d.Trial(trial, func() (err error) {
+	during, err := emulated.Trial(trial, func() (err error) {
 		for i, n := range []units.Size{pathSmall, pathLarge} {
 			if took[i], err = median(dev, buf[:n]); err != nil {
 				return fmt.Errorf("measuring the path to %s: %w", v.Path(), err)
@@ -79,7 +79,7 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	// The disk's own lateness during the trial is already part of the measured path. Without this
 	// it would be counted twice.
 	path.Wake = min(during.LateP50, path.Fixed)
-	d.SetPath(path)
+	emulated.SetPath(path)
 
 	return nil
 }

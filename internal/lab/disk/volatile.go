@@ -126,48 +126,48 @@ type CutReport struct {
 
 // cut undoes the log and replays what survives: each write is lost with probability Lose, otherwise
 // torn with probability Torn, otherwise kept.
-func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error) {
-	var r CutReport
+func (v *volatileLog) cut(img image, stream *random.Stream, c Cut) (CutReport, error) {
+	var cutReport CutReport
 	sector := max(int64(c.Sector), sectorBytes)
 
 	// First restore the durable state, newest write first, then apply what survives in the original
 	// order.
 	for _, w := range slices.Backward(v.writes) {
 		if err := img.write(w.before, w.off); err != nil {
-			return r, err
+			return cutReport, err
 		}
 	}
 
-	for _, w := range v.writes {
-		if !w.done {
-			r.Unanswered++
+	for _, written := range v.writes {
+		if !written.done {
+			cutReport.Unanswered++
 		}
 
-		stays := len(w.after)
+		stays := len(written.after)
 
 		// Sectors are aligned on the disk, regardless of where the write begins.
-		first := sector - w.off%sector
+		first := sector - written.off%sector
 		switch {
-		case s.Float() < float64(c.Lose):
+		case stream.Float() < float64(c.Lose):
 			stays = 0
-			r.Lost++
-		case s.Float() < float64(c.Torn) && int64(len(w.after)) > first:
-			stays = int(first + sector*int64(s.Below(uint64(1+(int64(len(w.after))-first-1)/sector))))
-			r.Torn++
+			cutReport.Lost++
+		case stream.Float() < float64(c.Torn) && int64(len(written.after)) > first:
+			stays = int(first + sector*int64(stream.Below(uint64(1+(int64(len(written.after))-first-1)/sector))))
+			cutReport.Torn++
 		default:
-			r.Kept++
+			cutReport.Kept++
 		}
 
-		r.LostBytes += int64(len(w.after) - stays)
+		cutReport.LostBytes += int64(len(written.after) - stays)
 		if stays == 0 {
 			continue
 		}
 
-		if err := img.write(w.after[:stays], w.off); err != nil {
-			return r, err
+		if err := img.write(written.after[:stays], written.off); err != nil {
+			return cutReport, err
 		}
 	}
 
 	*v = volatileLog{}
-	return r, nil
+	return cutReport, nil
 }

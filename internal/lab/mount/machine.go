@@ -156,16 +156,16 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		return nil, fmt.Errorf("cannot start the lab's daemon: %w", err)
 	}
 
-	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin, stderr: &stderr, unguard: guard(cmd.Process.Pid)}}
+	machine := &Machine{owned: &owned{cmd: cmd, stdin: stdin, stderr: &stderr, unguard: guard(cmd.Process.Pid)}}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
 
-	r, err := m.greet(o, stdin, stdout, opt.Log)
+	r, err := machine.greet(o, stdin, stdout, opt.Log)
 	if err != nil {
 		_ = stdin.Close()
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
-		m.owned.unguard()
+		machine.owned.unguard()
 
 		// The cancellation is the cause, whatever the daemon reports.
 		if ctx.Err() != nil {
@@ -179,20 +179,20 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		return nil, err
 	}
 
-	m.Dirs, m.Devices, m.Scratch, m.socket = r.Dirs, r.Devices, r.Scratch, r.Socket
-	m.client = dial(r.Socket)
+	machine.Dirs, machine.Devices, machine.Scratch, machine.socket = r.Dirs, r.Devices, r.Scratch, r.Socket
+	machine.client = dial(r.Socket)
 
 	// From now on nothing ties the daemon to this process.
 	if opt.Detached {
 		pid := cmd.Process.Pid
 		began := startOf(pid)
-		m.alive = func() bool { return alive(pid, began) }
-		m.owned.unguard()
+		machine.alive = func() bool { return alive(pid, began) }
+		machine.owned.unguard()
 		_, _, _ = stdin.Close(), stdout.Close(), cmd.Process.Release()
-		m.owned = nil
+		machine.owned = nil
 	}
 
-	return m, nil
+	return machine, nil
 }
 
 func (opt *Options) order() (order, error) {

@@ -81,15 +81,15 @@ func (d *daemon) status() (*Status, error) {
 	}
 
 	parts := partsOf(d.sc)
-	for i, v := range d.volumes {
+	for i, served := range d.volumes {
 		gives, err := parts[i].order.Gives(d.sc.Instance())
 		if err != nil {
 			return nil, err
 		}
 
-		vs := VolumeStatus{Name: v.name, Dir: v.dir, Device: v.device.Path(), FileSystem: v.fs,
-			Size: int64(v.disk.Size()), Gives: gives}
-		c, err := parts[i].order.Config(v.name, d.sc.Instance())
+		vs := VolumeStatus{Name: served.name, Dir: served.dir, Device: served.device.Path(), FileSystem: served.fs,
+			Size: int64(served.disk.Size()), Gives: gives}
+		c, err := parts[i].order.Config(served.name, d.sc.Instance())
 		if err != nil {
 			return nil, err
 		}
@@ -98,18 +98,18 @@ func (d *daemon) status() (*Status, error) {
 		members := float64(parts[i].order.Members())
 		vs.IOPS, vs.Throughput = members*float64(c.Sustained.IOPS), members*float64(c.Sustained.Throughput)
 		vs.Latency = seconds(c.Latency[volume.Write].Mean())
-		stats := v.disk.Stats()
+		stats := served.disk.Stats()
 		vs.fill(stats)
 
 		if d.paced {
-			now, err := v.sight(&stats)
+			now, err := served.sight(&stats)
 			if err != nil {
 				return nil, err
 			}
-			vs.compare(&v.kernel, now)
+			vs.compare(&served.kernel, now)
 		}
 
-		if err := v.hidden(); err != nil {
+		if err := served.hidden(); err != nil {
 			vs.Problem = err.Error()
 		}
 

@@ -62,7 +62,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 		return nil, err
 	}
 
-	f := &Fitted{}
+	fitted := &Fitted{}
 	order := &catalog.Order{Type: "custom", Latency: &catalog.LatencyOrder{}}
 
 	var iops, bytes [2]float64
@@ -72,7 +72,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 			s := base
 			s.Kind, s.Size = kind, size
 
-			best, first, err := r.ramp(ctx, f, s)
+			best, first, err := r.ramp(ctx, fitted, s)
 			if err != nil {
 				return nil, err
 			}
@@ -92,7 +92,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 		}
 	}
 
-	if order.Latency.Flush, err = r.flushes(ctx, f, base); err != nil {
+	if order.Latency.Flush, err = r.flushes(ctx, fitted, base); err != nil {
 		return nil, err
 	}
 
@@ -111,8 +111,8 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
 
-	f.YAML = string(text)
-	return f, nil
+	fitted.YAML = string(text)
+	return fitted, nil
 }
 
 // directions returns the limit of the slower direction, if it is slower than the other by at least

@@ -75,14 +75,14 @@ func Parse(name string, text []byte) (*Profile, error) {
 	}
 
 	d.Decode(root, reflect.ValueOf(&w).Elem(), "")
-	p := &Profile{Name: name, About: strings.TrimSpace(w.About), Measured: w.Measured, Stage: w.Stage,
+	profile := &Profile{Name: name, About: strings.TrimSpace(w.About), Measured: w.Measured, Stage: w.Stage,
 		Criterion: w.Criterion}
 	for _, s := range w.Streams {
 		if at := "streams." + s.Name; !isName(s.Name) {
 			d.Fail(at, root.Locate(at), "%q is not a valid stream name: want up to 32 letters, digits, - and _",
 				s.Name)
 		}
-		p.Streams = append(p.Streams, s.Value.stream(s.Name))
+		profile.Streams = append(profile.Streams, s.Value.stream(s.Name))
 	}
 
 	var found yamltree.Problems
@@ -93,7 +93,7 @@ func Parse(name string, text []byte) (*Profile, error) {
 	// Values are checked only if all of them could be decoded. Otherwise defaults would cause
 	// separate errors.
 	if len(found) == 0 {
-		for _, x := range p.Check() {
+		for _, x := range profile.Check() {
 			found = append(found, src.Place(x, root.Locate(x.Field)))
 		}
 	}
@@ -102,7 +102,7 @@ func Parse(name string, text []byte) (*Profile, error) {
 		return nil, found
 	}
 
-	return p, nil
+	return profile, nil
 }
 
 func isName(s string) bool {

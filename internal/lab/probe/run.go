@@ -62,9 +62,9 @@ type prober struct {
 
 // Run runs a probe. When the context ends, it stops within one operation of each stream. It leaves
 // nothing behind.
-func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
-	if err := p.Check().Err(); err != nil {
-		return nil, fmt.Errorf("probe: profile %s: %w", p.Name, err)
+func Run(ctx context.Context, profile *Profile, opt Options) (*Result, error) {
+	if err := profile.Check().Err(); err != nil {
+		return nil, fmt.Errorf("probe: profile %s: %w", profile.Name, err)
 	}
 
 	place, err := Look(opt.Path)
@@ -72,7 +72,7 @@ func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 		return nil, err
 	}
 
-	need := p.Need()
+	need := profile.Need()
 	if opt.fitStep == 0 {
 		opt.fitStep = fitStep
 	}
@@ -93,8 +93,8 @@ func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 
 	dir := newFolder(place.Parent)
 	started := time.Now()
-	r := &prober{p: p, opt: opt, dir: dir, clock: clock{started}}
-	stages := p.stages()
+	r := &prober{p: profile, opt: opt, dir: dir, clock: clock{started}}
+	stages := profile.stages()
 	r.steps = len(stages) + 1
 
 	if opt.Fit {
@@ -118,13 +118,14 @@ func (r *prober) report(what string) {
 }
 
 func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result, error) {
-	p := r.p
-	result := &Result{Version: ResultVersion, Profile: p.Name, About: p.About, Measured: p.Measured,
-		Path: place.Parent, Seed: r.opt.Seed, Stages: []StageResult{}}
+	profile := r.p
+	result := &Result{Version: ResultVersion, Profile: profile.Name, About: profile.About,
+		Measured: profile.Measured,
+		Path:     place.Parent, Seed: r.opt.Seed, Stages: []StageResult{}}
 	r.report("writing files")
 
-	for i := range p.Streams {
-		s := &p.Streams[i]
+	for i := range profile.Streams {
+		s := &profile.Streams[i]
 		file, err := r.dir.open(s)
 		if err == nil {
 			err = lay(ctx, file, s, r.opt.Seed.Stream("probe.lay."+s.Name), func(units.Size) {})
@@ -157,7 +158,7 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 	}
 
 	result.Limits = limitsSince(place.Parent, before)
-	result.judge(p)
+	result.judge(profile)
 	return result, nil
 }
 

@@ -64,7 +64,7 @@ func Start(opt Options) (*Process, error) {
 		}
 	}
 
-	r, w, err := os.Pipe()
+	file, w, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, closeFile(log))
 	}
@@ -107,12 +107,12 @@ func Start(opt Options) (*Process, error) {
 	err = <-started
 	_ = w.Close()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot start %s: %w", opt.Path, err), r.Close(), closeFile(log))
+		return nil, errors.Join(fmt.Errorf("cannot start %s: %w", opt.Path, err), file.Close(), closeFile(log))
 	}
 
 	go func() {
 		defer close(p.mute)
-		p.listen(r, log, opt.Line)
+		p.listen(file, log, opt.Line)
 	}()
 
 	return p, nil

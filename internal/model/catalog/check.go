@@ -123,8 +123,8 @@ func (c *checker) iops() {
 }
 
 func (c *checker) iopsBounds(field string, asked IOPS) {
-	o, t := c.o, c.t
-	gib := IOPS(o.gib())
+	order, product := c.o, c.t
+	gib := IOPS(order.gib())
 	down := func(n IOPS) string { // the nearest value that the field can express
 		if field == "iops" {
 			return nearestIOPS(n)
@@ -134,36 +134,38 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 
 	text := asked.String() + " IOPS"
 	if field == "iops_per_gb" {
-		text = fmt.Sprintf("%s per GiB on %d GiB are %s IOPS", o.IOPSPerGB, gib, asked)
+		text = fmt.Sprintf("%s per GiB on %d GiB are %s IOPS", order.IOPSPerGB, gib, asked)
 	}
 
-	perGiB := t.IOPSPerGiB
+	perGiB := product.IOPSPerGiB
 
 	// The included IOPS come with every size, even if the ratio allows fewer.
-	bySize := max(perGiB.Value*gib, t.IOPSIncluded.Value)
+	bySize := max(perGiB.Value*gib, product.IOPSIncluded.Value)
 	switch {
-	case t.IOPSMax.Known() && asked > t.IOPSMax.Value:
-		nearest := t.IOPSMax.Value
-		if perGiB.Known() && o.Size > 0 {
+	case product.IOPSMax.Known() && asked > product.IOPSMax.Value:
+		nearest := product.IOPSMax.Value
+		if perGiB.Known() && order.Size > 0 {
 			nearest = min(nearest, bySize)
 		}
-		c.add(field, text+": more than the maximum of "+t.Name, "at most "+t.IOPSMax.Value.String()+" IOPS",
-			t.IOPSMax.Source, down(nearest))
-	case t.IOPSMin.Known() && asked < t.IOPSMin.Value:
-		nearest := t.IOPSMin.Value
+		c.add(field, text+": more than the maximum of "+product.Name,
+			"at most "+product.IOPSMax.Value.String()+" IOPS",
+			product.IOPSMax.Source, down(nearest))
+	case product.IOPSMin.Known() && asked < product.IOPSMin.Value:
+		nearest := product.IOPSMin.Value
 		if field == "iops_per_gb" {
 			// Round up: rounding down would again be below the minimum.
 			nearest = (nearest + gib - 1) / gib
 		}
-		c.add(field, text+": fewer than the minimum of "+t.Name, "at least "+t.IOPSMin.Value.String()+" IOPS",
-			t.IOPSMin.Source, nearestIOPS(nearest))
-	case t.IOPSLeastPerGiB.Known() && o.Size > 0 && asked < t.IOPSLeastPerGiB.Value*gib:
-		least := t.IOPSLeastPerGiB.Value
-		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than the minimum of %s at that size", text, gib, t.Name),
-			fmt.Sprintf("at least %s IOPS per GiB", least), t.IOPSLeastPerGiB.Source,
+		c.add(field, text+": fewer than the minimum of "+product.Name,
+			"at least "+product.IOPSMin.Value.String()+" IOPS",
+			product.IOPSMin.Source, nearestIOPS(nearest))
+	case product.IOPSLeastPerGiB.Known() && order.Size > 0 && asked < product.IOPSLeastPerGiB.Value*gib:
+		least := product.IOPSLeastPerGiB.Value
+		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than the minimum of %s at that size", text, gib, product.Name),
+			fmt.Sprintf("at least %s IOPS per GiB", least), product.IOPSLeastPerGiB.Source,
 			nearestIOPS(least*map[bool]IOPS{true: gib, false: 1}[field == "iops"]))
-	case perGiB.Known() && o.Size > 0 && asked > bySize:
-		c.add(field, fmt.Sprintf("%s on %d GiB: more than the maximum of %s at that size; they need %d GiB", text, gib, t.Name,
+	case perGiB.Known() && order.Size > 0 && asked > bySize:
+		c.add(field, fmt.Sprintf("%s on %d GiB: more than the maximum of %s at that size; they need %d GiB", text, gib, product.Name,
 			(asked+perGiB.Value-1)/perGiB.Value),
 			fmt.Sprintf("%s IOPS per GiB", perGiB.Value), perGiB.Source, down(bySize))
 	}
@@ -187,61 +189,63 @@ func (c *checker) ruleSource() Source {
 }
 
 func (c *checker) throughput() {
-	o, t := c.o, c.t
-	bySize := units.Throughput(t.ThroughputLeastPerGiB.Value) * units.Throughput(o.gib())
+	order, product := c.o, c.t
+	bySize := units.Throughput(product.ThroughputLeastPerGiB.Value) * units.Throughput(order.gib())
 	switch {
-	case o.Throughput < 0:
+	case order.Throughput < 0:
 		c.add("throughput", "negative", "", Source{}, "")
 		return
-	case o.Throughput == 0:
-		if t.ThroughputMin.Known() && !t.ThroughputIncluded.Known() {
-			c.add("throughput", fmt.Sprintf("missing: %s has no default", t.Name),
-				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)),
-				t.ThroughputMin.Source, written(max(t.ThroughputMin.Value, bySize)))
+	case order.Throughput == 0:
+		if product.ThroughputMin.Known() && !product.ThroughputIncluded.Known() {
+			c.add("throughput", fmt.Sprintf("missing: %s has no default", product.Name),
+				fmt.Sprintf("from %s to %s", rate(product.ThroughputMin.Value), rate(product.ThroughputMax.Value)),
+				product.ThroughputMin.Source, written(max(product.ThroughputMin.Value, bySize)))
 		}
 		return
-	case !t.ChoosesThroughput:
-		rules := slices.Clone(t.Rules)
+	case !product.ChoosesThroughput:
+		rules := slices.Clone(product.Rules)
 		rules = slices.DeleteFunc(rules, func(f Figure[string]) bool { return !speaksOfThroughput(f.Value) })
 		if len(rules) == 0 {
-			rules = t.Rules
+			rules = product.Rules
 		}
-		c.add("throughput", fmt.Sprintf("cannot be set on %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
+		c.add("throughput", fmt.Sprintf("cannot be set on %s: %s", product.Name, rules[0].Value), "",
+			rules[0].Source, "")
 		return
 	}
 
-	iops := o.asked(t)
+	iops := order.asked(product)
 	if iops == 0 {
-		iops = t.IOPSIncluded.Value
+		iops = product.IOPSIncluded.Value
 	}
 
-	iops = min(iops, max(t.IOPSMax.Value, t.IOPSIncluded.Value)) // an impossible number has its own problem
-	most := t.ThroughputMax.Value
+	// An impossible number has its own problem.
+	iops = min(iops, max(product.IOPSMax.Value, product.IOPSIncluded.Value))
+	most := product.ThroughputMax.Value
 
-	byIOPS := units.Throughput(t.ThroughputPerIOPS.Value) * units.Throughput(iops)
-	switch per := t.ThroughputPerIOPS; {
-	case t.ThroughputMax.Known() && o.Throughput > most:
+	byIOPS := units.Throughput(product.ThroughputPerIOPS.Value) * units.Throughput(iops)
+	switch per := product.ThroughputPerIOPS; {
+	case product.ThroughputMax.Known() && order.Throughput > most:
 		nearest, limit := most, "at most "+rate(most)
-		if byIOPS = max(byIOPS, t.ThroughputIncluded.Value); per.Known() && byIOPS < most {
+		if byIOPS = max(byIOPS, product.ThroughputIncluded.Value); per.Known() && byIOPS < most {
 			nearest, limit = byIOPS, fmt.Sprintf("%s, and with %s IOPS %s", limit, iops, rate(byIOPS))
 		}
-		c.add("throughput", rate(o.Throughput)+": more than the maximum of "+t.Name, limit, t.ThroughputMax.Source,
+		c.add("throughput", rate(order.Throughput)+": more than the maximum of "+product.Name, limit, product.ThroughputMax.Source,
 			written(nearest))
-	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
-		c.add("throughput", rate(o.Throughput)+": less than the minimum of "+t.Name,
-			"at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
-	case o.Throughput < bySize:
-		least := t.ThroughputLeastPerGiB
-		c.add("throughput", fmt.Sprintf("%s on %s: it needs at least %s", rate(o.Throughput), o.Size.Exact(),
+	case product.ThroughputMin.Known() && order.Throughput < product.ThroughputMin.Value:
+		c.add("throughput", rate(order.Throughput)+": less than the minimum of "+product.Name,
+			"at least "+rate(product.ThroughputMin.Value), product.ThroughputMin.Source, written(product.ThroughputMin.Value))
+	case order.Throughput < bySize:
+		least := product.ThroughputLeastPerGiB
+		c.add("throughput", fmt.Sprintf("%s on %s: it needs at least %s", rate(order.Throughput), order.Size.Exact(),
 			rate(bySize)), least.Note, least.Source, written(bySize))
-	case o.Throughput < t.throughputLeast(iops):
-		least := t.ThroughputLeastPerIOPS
-		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it needs at least %s", rate(o.Throughput), iops,
-			rate(t.throughputLeast(iops))), least.Note, least.Source, written(t.throughputLeast(iops)))
-	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
+	case order.Throughput < product.throughputLeast(iops):
+		least := product.ThroughputLeastPerIOPS
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it needs at least %s", rate(order.Throughput), iops,
+			rate(product.throughputLeast(iops))), least.Note, least.Source, written(product.throughputLeast(iops)))
+	case per.Known() && order.Throughput > max(byIOPS, product.ThroughputIncluded.Value):
 		// Rounded up, because fewer IOPS would not allow all of the throughput.
-		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
-		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it needs %s IOPS", rate(o.Throughput), iops,
+		need := (int64(order.Throughput) + int64(per.Value) - 1) / int64(per.Value)
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it needs %s IOPS", rate(order.Throughput), iops,
 			units.Count(need)), per.Note, per.Source, written(byIOPS))
 	}
 }

@@ -48,47 +48,47 @@ func DescribedInstance(name string, element []byte) (InstanceType, error) {
 		d.InstanceType = name
 	}
 
-	r := InstanceType{
+	machine := InstanceType{
 		Name: d.InstanceType, VCPU: int(d.VCpuInfo.DefaultVCpus),
 		Memory:      units.Size(d.MemoryInfo.SizeInMiB) * units.MiB,
 		Attachments: int(d.EbsInfo.MaximumEbsAttachments),
 	}
 
 	if n := len(d.EbsInfo.EbsCards); n > 1 {
-		r.Cards = n
+		machine.Cards = n
 	}
 
-	r.Weighting = slices.Contains(d.NetworkInfo.BandwidthWeightings, ebsWeighting)
+	machine.Weighting = slices.Contains(d.NetworkInfo.BandwidthWeightings, ebsWeighting)
 
 	// Before anything is multiplied: values that no machine has.
 	if m := d.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
-		return r, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", r.Name, m)
+		return machine, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", machine.Name, m)
 	}
 
 	if e := d.EbsInfo.EbsOptimizedInfo; e != nil {
 		for _, mbps := range []float64{e.BaselineThroughputInMBps, e.MaximumThroughputInMBps} {
 			if !(mbps > 0 && mbps <= 1e6) {
-				return r, fmt.Errorf("%q: a throughput of %v MB/s (EbsInfo.EbsOptimizedInfo)", r.Name, mbps)
+				return machine, fmt.Errorf("%q: a throughput of %v MB/s (EbsInfo.EbsOptimizedInfo)", machine.Name, mbps)
 			}
 		}
-		r.HasEBS = true
-		r.Baseline = volume.Rate{IOPS: units.Frequency(e.BaselineIops),
+		machine.HasEBS = true
+		machine.Baseline = volume.Rate{IOPS: units.Frequency(e.BaselineIops),
 			Throughput: megabytes(e.BaselineThroughputInMBps)}
-		r.Maximum = volume.Rate{IOPS: units.Frequency(e.MaximumIops),
+		machine.Maximum = volume.Rate{IOPS: units.Frequency(e.MaximumIops),
 			Throughput: megabytes(e.MaximumThroughputInMBps)}
 	}
 
 	if s := d.InstanceStorageInfo; s != nil && len(s.Disks) > 0 {
 		disk := s.Disks[0]
 		if disk.Count < 1 || disk.Count > 1000 || disk.SizeInGB < 1 || disk.SizeInGB > 1e6 {
-			return r, fmt.Errorf("%q: %d disks of %d GB (InstanceStorageInfo.Disks)", r.Name, disk.Count,
+			return machine, fmt.Errorf("%q: %d disks of %d GB (InstanceStorageInfo.Disks)", machine.Name, disk.Count,
 				disk.SizeInGB)
 		}
-		r.Disk = LocalDisk{Count: int(disk.Count), Size: units.Size(disk.SizeInGB) * units.GB,
+		machine.Disk = LocalDisk{Count: int(disk.Count), Size: units.Size(disk.SizeInGB) * units.GB,
 			HDD: disk.Type == "hdd"}
 	}
 
-	return r, r.check()
+	return machine, machine.check()
 }
 
 // megabytes is a throughput in decimal megabytes, an eighth of AWS's Mbps, to a thousand bytes.

@@ -207,7 +207,7 @@ func (l *LatencyOrder) String() string {
 // Gives describes the performance of an order on a type of instance (nil: on any): the limits of
 // one volume, how long its burst lasts, and the sum for a stripe. The order must have passed Check.
 func (o *Order) Gives(on *InstanceType) ([]string, error) {
-	l, err := o.Limits(on)
+	limits, err := o.Limits(on)
 	if err != nil {
 		return nil, err
 	}
@@ -226,15 +226,15 @@ func (o *Order) Gives(on *InstanceType) ([]string, error) {
 		}
 	}
 
-	say("", l.Sustained)
-	say("reads ", l.ReadOnly)
-	say("writes ", l.WriteOnly)
+	say("", limits.Sustained)
+	say("reads ", limits.ReadOnly)
+	say("writes ", limits.WriteOnly)
 
-	if b := l.Burst; b != nil {
-		over := float64(b.At.IOPS - l.Sustained.IOPS)
+	if b := limits.Burst; b != nil {
+		over := float64(b.At.IOPS - limits.Sustained.IOPS)
 		// The bucket drains at the difference between burst and refill.
 		if b.Bytes {
-			over = float64(b.At.Throughput - l.Sustained.Throughput)
+			over = float64(b.At.Throughput - limits.Sustained.Throughput)
 		}
 		say("burst ", b.At)
 		if over > 0 {
@@ -243,9 +243,9 @@ func (o *Order) Gives(on *InstanceType) ([]string, error) {
 	}
 
 	if n := o.Members(); n > 1 {
-		say(fmt.Sprintf("the stripe of %d ", n), times(l.Sustained, n))
-		say(fmt.Sprintf("the stripe of %d reads ", n), times(l.ReadOnly, n))
-		say(fmt.Sprintf("the stripe of %d writes ", n), times(l.WriteOnly, n))
+		say(fmt.Sprintf("the stripe of %d ", n), times(limits.Sustained, n))
+		say(fmt.Sprintf("the stripe of %d reads ", n), times(limits.ReadOnly, n))
+		say(fmt.Sprintf("the stripe of %d writes ", n), times(limits.WriteOnly, n))
 	}
 
 	return out, nil

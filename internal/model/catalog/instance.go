@@ -171,13 +171,13 @@ func EncodeTable(rows []InstanceType) []byte {
 	b.WriteString(tableHeader + "\n")
 
 	for i := range rows {
-		r := &rows[i]
-		maximum := r.Maximum
-		if !r.Bursts() {
+		machine := &rows[i]
+		maximum := machine.Maximum
+		if !machine.Bursts() {
 			maximum = volume.Rate{}
 		}
 
-		fields := []string{r.Name}
+		fields := []string{machine.Name}
 		add := func(n int64) {
 			text := ""
 			if n != 0 {
@@ -186,14 +186,14 @@ func EncodeTable(rows []InstanceType) []byte {
 			fields = append(fields, text)
 		}
 
-		add(int64(r.VCPU))
-		add(int64(r.Memory / units.MiB))
-		add(int64(r.Baseline.IOPS))
-		add(int64(r.Baseline.Throughput / 1000))
+		add(int64(machine.VCPU))
+		add(int64(machine.Memory / units.MiB))
+		add(int64(machine.Baseline.IOPS))
+		add(int64(machine.Baseline.Throughput / 1000))
 		add(int64(maximum.IOPS))
 		add(int64(maximum.Throughput / 1000))
-		add(int64(r.Attachments))
-		d := r.Disk
+		add(int64(machine.Attachments))
+		d := machine.Disk
 		add(int64(d.Count))
 		add(int64(d.Size / units.GB))
 		hdd := int64(0)
@@ -209,15 +209,15 @@ func EncodeTable(rows []InstanceType) []byte {
 		add(int64(d.Write.Throughput))
 		price := ""
 
-		if p, ok := r.Hourly(Region); ok {
+		if p, ok := machine.Hourly(Region); ok {
 			price = strconv.FormatFloat(float64(p.Hourly), 'f', -1, 64)
 		}
 
 		fields = append(fields, price)
-		add(int64(r.Cards))
+		add(int64(machine.Cards))
 		weighting := int64(0)
 
-		if r.Weighting {
+		if machine.Weighting {
 			weighting = 1
 		}
 

@@ -147,8 +147,8 @@ func (p *Prices) ofSize(o *Order) *SizePrice {
 
 // bill prices an order. Imported prices may be incomplete; a missing part is not a price of 0.
 // Amounts are printed and compared, never simulated.
-func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
-	l := t.limits(t, o, nil)
+func (p *Prices) bill(t *VolumeType, order *Order) (Bill, error) {
+	l := t.limits(t, order, nil)
 
 	// Providers bill provisioned amounts, and the limits include the defaults that an order does not
 	// state.
@@ -156,9 +156,9 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 
 	missing := ""
 	switch {
-	case o.OnDemandBursting:
+	case order.OnDemandBursting:
 		missing = "the on-demand bursting of " + t.Name
-	case p.PerGiB == 0 && p.ofSize(o) == nil:
+	case p.PerGiB == 0 && p.ofSize(order) == nil:
 		missing = "the size of " + t.Name
 	case t.ChoosesIOPS && len(p.IOPS) == 0 && iops > t.IOPSIncluded.Value:
 		missing = "the IOPS of " + t.Name
@@ -170,10 +170,10 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 		return Bill{}, &NoPriceError{Of: missing, Region: p.Region, Provider: t.Provider}
 	}
 
-	n := float64(o.Members())
+	n := float64(order.Members())
 	times := ""
-	if o.Members() > 1 {
-		times = fmt.Sprintf("%d x ", o.Members())
+	if order.Members() > 1 {
+		times = fmt.Sprintf("%d x ", order.Members())
 	}
 
 	b := Bill{Region: p.Region, Source: p.Source}
@@ -182,10 +182,10 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 		b.Total += units.USD(amount * n)
 	}
 
-	if s := p.ofSize(o); s != nil {
+	if s := p.ofSize(order); s != nil {
 		add(float64(s.Each), "a volume of up to %s, %v USD", s.Most.Exact(), float64(s.Each))
 	} else {
-		add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", units.Count(o.gib()), float64(p.PerGiB))
+		add(float64(order.gib())*float64(p.PerGiB), "%s GiB, %v USD each", units.Count(order.gib()), float64(p.PerGiB))
 	}
 
 	for i, tier := range p.IOPS {

@@ -126,12 +126,12 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 		return nil
 	}
 
-	t := types[i]
+	product := types[i]
 	if err := checkName(region); err != nil {
 		return err
 	}
 
-	p := in.prices(t.Name, region)
+	p := in.prices(product.Name, region)
 	if p == nil {
 		return fmt.Errorf("prices of more than %d regions", regionsMax)
 	}
@@ -141,7 +141,7 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 	case kind == "Usage" && (unit == "GB-Mo" || unit == "GB-month"): // the latter is io2's
 		p.PerGiB = usd
 	case kind == "P-IOPS" && unit == "IOPS-Mo":
-		over := t.IOPSIncluded.Value
+		over := product.IOPSIncluded.Value
 		if _, tier, ok := strings.Cut(rest, ".tier"); ok {
 			switch tier { // io2's: up to 32,000, to 64,000, above (Amazon EBS pricing, 2025)
 			case "2":
@@ -156,9 +156,9 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 
 		p.tier(over, usd)
 	case kind == "P-Throughput" && strings.HasPrefix(strings.ToLower(unit), "gibps"):
-		p.Throughput = []ThroughputTier{{Over: t.ThroughputIncluded.Value, EachMiBps: usd / 1024}}
+		p.Throughput = []ThroughputTier{{Over: product.ThroughputIncluded.Value, EachMiBps: usd / 1024}}
 	case kind == "P-Throughput" && strings.HasPrefix(strings.ToLower(unit), "mibps"):
-		p.Throughput = []ThroughputTier{{Over: t.ThroughputIncluded.Value, EachMiBps: usd}}
+		p.Throughput = []ThroughputTier{{Over: product.ThroughputIncluded.Value, EachMiBps: usd}}
 	default:
 		in.Skipped++
 	}
@@ -199,9 +199,9 @@ var columns = map[string]string{
 // list reads comma-separated prices of instances: a header that names the columns (instance_type,
 // usd_per_hour, and perhaps region, in any order and among others), then a row a type.
 func (in *Import) list(r io.Reader) error {
-	c := csv.NewReader(r)
-	c.ReuseRecord, c.TrimLeadingSpace = true, true
-	header, err := c.Read()
+	rows := csv.NewReader(r)
+	rows.ReuseRecord, rows.TrimLeadingSpace = true, true
+	header, err := rows.Read()
 	if err != nil {
 		return fmt.Errorf("neither JSON nor a list of prices with a header: %w", err)
 	}
@@ -224,7 +224,7 @@ func (in *Import) list(r io.Reader) error {
 
 	said := map[string]units.USD{}
 	for {
-		row, err := c.Read()
+		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -233,7 +233,7 @@ func (in *Import) list(r io.Reader) error {
 			return err // says its line
 		}
 
-		line, _ := c.FieldPos(0)
+		line, _ := rows.FieldPos(0)
 		price, err := strconv.ParseFloat(strings.TrimPrefix(row[usd], "$"), 64)
 		if err != nil {
 			return fmt.Errorf("line %d: %q is not a price in USD per hour", line, row[usd])

@@ -47,23 +47,23 @@ var premiumSizes = map[string]units.Size{
 
 // addAzure reads a meter's price. Other meters are skipped.
 func (in *Import) addAzure(element []byte) error {
-	var m retailItem
-	if err := json.Unmarshal(element, &m); err != nil {
+	var item retailItem
+	if err := json.Unmarshal(element, &item); err != nil {
 		return err
 	}
 
-	name := azureProducts[m.Product]
-	if name == "" || m.Type != "Consumption" || m.Region == "" || !in.begun(m.Begins) {
+	name := azureProducts[item.Product]
+	if name == "" || item.Type != "Consumption" || item.Region == "" || !in.begun(item.Begins) {
 		in.Skipped++
 		return nil
 	}
 
-	if err := in.currency(m.CurrencyCode, "currencyCode='USD' asks for it"); err != nil {
-		return fmt.Errorf("%s in %s: %w", m.Meter, m.Region, err)
+	if err := in.currency(item.CurrencyCode, "currencyCode='USD' asks for it"); err != nil {
+		return fmt.Errorf("%s in %s: %w", item.Meter, item.Region, err)
 	}
-	if !(m.RetailPrice >= 0 && m.RetailPrice <= float64(hourlyMax)) ||
-		!(m.TierMinimumUnits >= 0 && m.TierMinimumUnits <= 1e9) {
-		return fmt.Errorf("%s in %s: %v is not a price", m.Meter, m.Region, m.RetailPrice)
+	if !(item.RetailPrice >= 0 && item.RetailPrice <= float64(hourlyMax)) ||
+		!(item.TierMinimumUnits >= 0 && item.TierMinimumUnits <= 1e9) {
+		return fmt.Errorf("%s in %s: %v is not a price", item.Meter, item.Region, item.RetailPrice)
 	}
 
 	t, err := Type(name)
@@ -71,24 +71,24 @@ func (in *Import) addAzure(element []byte) error {
 		return err
 	}
 
-	p, err := in.pricesOf(t, m.Region)
+	p, err := in.pricesOf(t, item.Region)
 	if err != nil {
 		return err
 	}
 
-	usd := units.USD(m.RetailPrice)
-	if strings.HasSuffix(m.Unit, "/Hour") {
-		usd = units.USD(float64(m.RetailPrice * Hours))
+	usd := units.USD(item.RetailPrice)
+	if strings.HasSuffix(item.Unit, "/Hour") {
+		usd = units.USD(float64(item.RetailPrice * Hours))
 	}
 
-	meter := fmt.Sprintf("%s %s %v", m.Region, m.Meter, m.TierMinimumUnits)
-	if usd == 0 || m.rank() < in.meters[meter] { // what is included, or a row that a better one replaces
+	meter := fmt.Sprintf("%s %s %v", item.Region, item.Meter, item.TierMinimumUnits)
+	if usd == 0 || item.rank() < in.meters[meter] { // what is included, or a row that a better one replaces
 		in.Skipped++
 		return nil
 	}
 
-	in.meters[meter] = m.rank()
-	return in.azureMeter(t, p, &m, usd)
+	in.meters[meter] = item.rank()
+	return in.azureMeter(t, p, &item, usd)
 }
 
 // azureMeter stores a meter's price in the right place.

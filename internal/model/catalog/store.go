@@ -99,42 +99,42 @@ func decodeStore(text []byte) (*Store, error) {
 		return nil, tooLarge()
 	}
 
-	var s Store
+	var store Store
 	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&s); err != nil {
+	if err := d.Decode(&store); err != nil {
 		return nil, fmt.Errorf("not a catalogue of this program: %w", jsonerror.Explain(text, err))
 	}
 
 	switch {
-	case s.Version != storeVersion:
-		return nil, fmt.Errorf("version %d, want %d", s.Version, storeVersion)
-	case len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax ||
-		len(s.VolumePrices) > regionsMax*len(types):
+	case store.Version != storeVersion:
+		return nil, fmt.Errorf("version %d, want %d", store.Version, storeVersion)
+	case len(store.Instances) > importedMax || len(store.InstancePrices) > importedMax ||
+		len(store.VolumePrices) > regionsMax*len(types):
 		return nil, fmt.Errorf("more than %s entries", units.Count(importedMax))
 	}
 
-	for i := range s.Instances {
+	for i := range store.Instances {
 		// Users may edit the file, so its figures are checked like an import's.
-		in := s.Instances[i].instance()
+		in := store.Instances[i].instance()
 		if err := in.check(); err != nil {
 			return nil, fmt.Errorf("instances[%d]: %w", i, err)
 		}
 	}
 
-	for i := range s.InstancePrices {
-		p := &s.InstancePrices[i]
+	for i := range store.InstancePrices {
+		p := &store.InstancePrices[i]
 		if err := errors.Join(checkName(p.Instance), p.Price.check()); err != nil {
 			return nil, fmt.Errorf("instance_prices[%d]: %w", i, err)
 		}
 	}
 
-	for i := range s.VolumePrices {
-		if err := s.VolumePrices[i].check(); err != nil {
+	for i := range store.VolumePrices {
+		if err := store.VolumePrices[i].check(); err != nil {
 			return nil, fmt.Errorf("volume_prices[%d]: %w", i, err)
 		}
 	}
 
-	return &s, nil
+	return &store, nil
 }
 
 func (v *NamedPrices) check() error {

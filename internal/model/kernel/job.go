@@ -90,36 +90,36 @@ func (t *jobTurn) Fire(_ vtime.Instant, arg uint64) { (*Host)(t).advance(int(arg
 
 // advance runs a job until it has to wait.
 func (h *Host) advance(i int) {
-	j := &h.jobs[i]
+	job := &h.jobs[i]
 	now := h.clock.Now()
-	if j.phase == data {
+	if job.phase == data {
 		if !h.submitData(i) {
 			return
 		}
 
-		if j.done == nil {
+		if job.done == nil {
 			h.idle = append(h.idle, i)
 			return
 		}
 
-		h.untag(j)
-		h.close(j, max(now, j.file.writeback))
-		j.phase = journal
+		h.untag(job)
+		h.close(job, max(now, job.file.writeback))
+		job.phase = journal
 
-		if !j.journal {
-			j.phase = flush
+		if !job.journal {
+			job.phase = flush
 		}
 
-		if j.file.writeback > now {
-			h.later(i, j.file.writeback)
+		if job.file.writeback > now {
+			h.later(i, job.file.writeback)
 			return
 		}
 	}
 
 	// The completion of a write wakes the next job in the queue directly, while this sync continues
 	// through a work queue. So the queued jobs go first.
-	if len(j.file.device.throttle.line) > 0 && !j.behind {
-		j.behind = true
+	if len(job.file.device.throttle.line) > 0 && !job.behind {
+		job.behind = true
 		h.later(i, now)
 		return
 	}
@@ -128,22 +128,22 @@ func (h *Host) advance(i int) {
 		return
 	}
 
-	for j.phase != finish {
-		if until := h.step(j); until > now {
+	for job.phase != finish {
+		if until := h.step(job); until > now {
 			h.later(i, until)
 			return
 		}
 	}
 
 	// The caller of Sync must not be called back before Sync has returned.
-	if !j.yielded {
+	if !job.yielded {
 		h.later(i, now)
 		return
 	}
 
-	j.stats.Done = now
-	j.file.last = j.stats
-	done, arg := j.done, j.arg
+	job.stats.Done = now
+	job.file.last = job.stats
+	done, arg := job.done, job.arg
 	h.waiting.end(now)
 	h.idle = append(h.idle, i)
 	done.Fire(now, arg)
@@ -158,57 +158,57 @@ func (h *Host) later(i int, at vtime.Instant) {
 // submitData submits a job's pages. It returns false if the job has to wait, for an ext4 handle, at
 // the throttle or for a slot; an event then continues the job.
 func (h *Host) submitData(i int) bool {
-	j := &h.jobs[i]
+	job := &h.jobs[i]
 	now := h.clock.Now()
 	for {
-		d := j.file.device
-		if !d.handles.begin(&j.handle, j.file, j.from, extentPages, (*jobTurn)(h), uint64(i)) {
-			j.yielded = true
+		dev := job.file.device
+		if !dev.handles.begin(&job.handle, job.file, job.from, extentPages, (*jobTurn)(h), uint64(i)) {
+			job.yielded = true
 			return false
 		}
 
-		if !j.room && j.file.dirty.pages > 0 {
+		if !job.room && job.file.dirty.pages > 0 {
 			why := urgent
-			if j.done == nil {
+			if job.done == nil {
 				why = normal
 			}
-			if j.room = d.throttle.take(why, (*jobRoom)(h), uint64(i)); !j.room {
-				j.yielded = true
+			if job.room = dev.throttle.take(why, (*jobRoom)(h), uint64(i)); !job.room {
+				job.yielded = true
 				return false
 			}
 		}
 
 		// Requests that others submitted while this job waited for its turn are ahead of it as well.
-		if j.stats.IOs == 0 {
-			j.taken = max(j.taken, d.issued)
+		if job.stats.IOs == 0 {
+			job.taken = max(job.taken, dev.issued)
 		}
 
-		next, c, n, ok := j.submit()
+		next, c, n, ok := job.submit()
 
 		// Nothing is left to write: return the reserved pages.
 		if !ok {
-			d.handles.end(&j.handle)
-			if j.room {
-				j.room = false
-				d.throttle.forget()
+			dev.handles.end(&job.handle)
+			if job.room {
+				job.room = false
+				dev.throttle.forget()
 			}
 			return true
 		}
 
-		j.room = false
-		d.handles.submitted(&j.handle, n)
-		j.from = next
-		j.stats.Bytes += n
-		j.stats.IOs++
-		j.issued = c.Issued
+		job.room = false
+		dev.handles.submitted(&job.handle, n)
+		job.from = next
+		job.stats.Bytes += n
+		job.stats.IOs++
+		job.issued = c.Issued
 
 		if c.Admitted > now {
 			h.later(i, c.Admitted)
 			return false
 		}
 
-		if d.throttle.yields((*jobAgain)(h), uint64(i)) {
-			j.yielded = true
+		if dev.throttle.yields((*jobAgain)(h), uint64(i)) {
+			job.yielded = true
 			return false
 		}
 	}

@@ -64,7 +64,7 @@ type draft struct {
 
 // scenario decodes the tree and checks the result.
 func (d *draft) scenario() (*Scenario, error) {
-	s := &Scenario{Name: d.src.File, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute},
+	sc := &Scenario{Name: d.src.File, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute},
 		Host: Host{Config: kernel.Defaults()}, draft: d, catalog: d.known}
 	read := &yamltree.Decoder{}
 	var chosen []Chosen
@@ -77,12 +77,12 @@ func (d *draft) scenario() (*Scenario, error) {
 	}
 
 	// Decoding overwrites only the given values, so the defaults above remain elsewhere.
-	read.Decode(d.root, reflect.ValueOf(s).Elem(), "")
+	read.Decode(d.root, reflect.ValueOf(sc).Elem(), "")
 	if len(chosen) > 0 {
-		s.Engine = chosen[0]
+		sc.Engine = chosen[0]
 	}
 
-	c := &checker{Scenario: s, Language: d.Language, root: d.root, open: d.open, chosen: chosen,
+	c := &checker{Scenario: sc, Language: d.Language, root: d.root, open: d.open, chosen: chosen,
 		undecoded: read.Problems, warnings: ignored}
 	switch {
 	case d.mounted:
@@ -109,10 +109,10 @@ func (d *draft) scenario() (*Scenario, error) {
 	}
 
 	for _, p := range c.warnings {
-		s.Warnings = append(s.Warnings, d.src.Place(p, d.root.Locate(p.Field)))
+		sc.Warnings = append(sc.Warnings, d.src.Place(p, d.root.Locate(p.Field)))
 	}
 
-	return s, nil
+	return sc, nil
 }
 
 // refused adds the position to an error in unreadable text.

@@ -25,8 +25,8 @@ type Observed struct {
 // Result returns the run's result. It has no waits and no bytes per checkpoint, which are not known
 // for a real engine, and no model's error bar.
 func (o *Observed) Result(sc *scenario.Scenario) *Result {
-	m := newMeter(o.From, o.End)
-	m.cycles, m.drawn = func() []engine.Cycle { return o.Cycles }, o.Series != nil
+	meter := newMeter(o.From, o.End)
+	meter.cycles, meter.drawn = func() []engine.Cycle { return o.Cycles }, o.Series != nil
 
 	answered := int64(0)
 	for i := range o.Operations {
@@ -34,7 +34,7 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 
 		// Throughput counts answers within the measured time, whenever their operations began.
 		if done := p.At + vtime.Instant(p.Took); done >= o.From && done < o.End {
-			m.doneInside++
+			meter.doneInside++
 		}
 
 		if p.At < o.From || p.At >= o.End {
@@ -46,44 +46,44 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 			continue
 		}
 
-		if m.pending = append(m.pending, *p); len(m.pending) == pendingMax {
-			m.classify()
+		if meter.pending = append(meter.pending, *p); len(meter.pending) == pendingMax {
+			meter.classify()
 		}
 	}
 
-	m.classify()
+	meter.classify()
 	span := float64(o.End-o.From) / 1e9
 	cycles := cyclesIn(o.Cycles, o.From)
-	r := &Result{
+	result := &Result{
 		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
 		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
 		Seconds: span, WarmupSeconds: float64(o.From) / 1e9, OpenLoop: !sc.Workloads().IsClosed(),
-		AskedPerSec: float64(o.Asked) / span, DonePerSec: float64(m.doneInside) / span,
+		AskedPerSec: float64(o.Asked) / span, DonePerSec: float64(meter.doneInside) / span,
 		Unanswered: max(o.Asked-answered, 0), Refused: o.Refused,
-		Checkpoints: sumCycles(cycles, m),
+		Checkpoints: sumCycles(cycles, meter),
 		Volumes:     o.Volumes, Waits: []WaitResult{}, Host: o.Host,
 		EngineFigures: map[string]*float64{}, FigureUnits: map[string]string{}, Series: o.Series,
 	}
 
 	// A real engine does not report the dirty bytes of each cycle.
-	r.Checkpoints.DirtyBytesMax = nil
-	if !r.OpenLoop {
-		r.AskedPerSec = r.DonePerSec
+	result.Checkpoints.DirtyBytesMax = nil
+	if !result.OpenLoop {
+		result.AskedPerSec = result.DonePerSec
 	}
 
-	period := r.Checkpoints.PeriodSeconds
-	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
-	bill(r, sc)
-	r.Objectives = objectives(sc, r)
+	period := result.Checkpoints.PeriodSeconds
+	result.Writes, result.Reads = meter.sorted.Writes.Class(period), meter.sorted.Reads.Class(period)
+	bill(result, sc)
+	result.Objectives = objectives(sc, result)
 
 	for _, w := range sc.Warnings {
-		r.Warnings = append(r.Warnings, w.Problem.Error())
+		result.Warnings = append(result.Warnings, w.Problem.Error())
 	}
 
-	if r.Series != nil {
-		r.Series.latencies(m)
-		r.Series.checkpoints(m, cycles)
+	if result.Series != nil {
+		result.Series.latencies(meter)
+		result.Series.checkpoints(meter, cycles)
 	}
 
-	return r
+	return result
 }

@@ -65,22 +65,22 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 const second = vtime.Instant(time.Second)
 
 // drive advances virtual time, one second at a time.
-func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime.Instant,
+func drive(ctx context.Context, sys *system, m *meter, p *sampler, from, end vtime.Instant,
 	progress func(done, total time.Duration)) error {
 	// Begin with the fraction of a second, so that the last step ends exactly at from.
 	for at := from % second; at < from; at += second {
-		s.clock.Run(at)
+		sys.clock.Run(at)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		report(progress, at, end)
 	}
 
-	s.clock.Run(from)
+	sys.clock.Run(from)
 
 	// The engine's own figures must not include the warm-up.
-	if s.reporting != nil {
-		s.reporting.Reset(s.engine)
+	if sys.reporting != nil {
+		sys.reporting.Reset(sys.engine)
 	}
 
 	if err := p.sample(ctx); err != nil {
@@ -89,7 +89,7 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 
 	for at := from; at < end; {
 		at = min(at+second, end)
-		s.clock.Run(at)
+		sys.clock.Run(at)
 		m.classify()
 
 		if err := ctx.Err(); err != nil {
@@ -99,7 +99,7 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 		// Check bounds every second: a search gives up on most candidates long before their runs
 		// end.
 		if m.watch != nil {
-			if missed := m.watch.missed(s, &m.open, at, end); missed != nil {
+			if missed := m.watch.missed(sys, &m.open, at, end); missed != nil {
 				return missed
 			}
 		}

@@ -64,16 +64,16 @@ const (
 	diskQueued
 )
 
-func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer,
+func newSampler(sys *system, m *meter, writes units.Ratio, writer recording.Writer,
 	epochMs int64) (*sampler, error) {
-	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs,
+	p := &sampler{system: sys, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs,
 		dirtyAt: -1}
 	cells := len(m.series.Cells)
 	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
 
-	own := s.engine.Metrics()
+	own := sys.engine.Metrics()
 	for i, x := range own {
-		if x.Name == s.dirtyMetric {
+		if x.Name == sys.dirtyMetric {
 			p.dirtyAt = i
 		}
 		p.column(x.Name, x.Labels, nil)
@@ -81,7 +81,7 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 
 	devices := 0
 	bounds := []int{len(own)}
-	for h, host := range s.hosts {
+	for h, host := range sys.hosts {
 		p.cpu = append(p.cpu, nil)
 		for _, x := range host.Metrics() {
 			i := len(p.batch.Columns)
@@ -92,15 +92,15 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 			case x.Name == "node_cpu_seconds_total" && slices.Contains(x.Labels, "user"):
 				p.cpu[h] = append(p.cpu[h], i)
 			}
-			p.column(x.Name, x.Labels, s.labels[h])
+			p.column(x.Name, x.Labels, sys.labels[h])
 		}
 
 		bounds = append(bounds, len(p.batch.Columns))
 	}
 
 	// Volumes are matched with devices by position, so the counts must agree.
-	if devices != len(s.devices) {
-		return nil, fmt.Errorf("%d of %d devices have counters", devices, len(s.devices))
+	if devices != len(sys.devices) {
+		return nil, fmt.Errorf("%d of %d devices have counters", devices, len(sys.devices))
 	}
 
 	if writer != nil {
@@ -112,7 +112,7 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 	p.row, p.first, p.last = make([]float64, n), make([]float64, n), make([]float64, n)
 	p.engineRow = p.row[:bounds[0]]
 
-	for h := range s.hosts {
+	for h := range sys.hosts {
 		p.hostRows = append(p.hostRows, p.row[bounds[h]:bounds[h+1]])
 	}
 

@@ -13,11 +13,11 @@ import (
 )
 
 // summarise makes the result of a completed run.
-func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bool) *Result {
+func summarise(sc *scenario.Scenario, sys *system, m *meter, p *sampler, series bool) *Result {
 	m.finish()
 	span := float64(m.end-m.from) / 1e9
-	cycles := cyclesIn(s.engine.Cycles(), m.from)
-	r := &Result{
+	cycles := cyclesIn(sys.engine.Cycles(), m.from)
+	result := &Result{
 		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
 		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
 		Seconds: span, WarmupSeconds: float64(m.from) / 1e9,
@@ -29,37 +29,37 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 		ModelError:  errorBar(sc),
 	}
 
-	r.AskedPerSec = float64(m.arrivals) / span
+	result.AskedPerSec = float64(m.arrivals) / span
 
 	// A closed loop requests the next operation only when one completes.
-	if !r.OpenLoop {
-		r.AskedPerSec = r.DonePerSec
+	if !result.OpenLoop {
+		result.AskedPerSec = result.DonePerSec
 	}
 
-	period := r.Checkpoints.PeriodSeconds
-	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
-	r.Volumes = sumVolumes(s, p, span)
-	r.Waits = sumWaits(m, &r.Writes.All)
-	r.EngineFigures, r.FigureUnits = s.figures()
-	r.Host.CPUBusy, r.Host.CPUBusyMax = p.processors(&sc.Host.Config, span)
-	bill(r, sc)
-	r.Caveats = caveats(sc, r, len(cycles))
-	r.Objectives = objectives(sc, r)
-	r.Mattered = s.mattered()
+	period := result.Checkpoints.PeriodSeconds
+	result.Writes, result.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
+	result.Volumes = sumVolumes(sys, p, span)
+	result.Waits = sumWaits(m, &result.Writes.All)
+	result.EngineFigures, result.FigureUnits = sys.figures()
+	result.Host.CPUBusy, result.Host.CPUBusyMax = p.processors(&sc.Host.Config, span)
+	bill(result, sc)
+	result.Caveats = caveats(sc, result, len(cycles))
+	result.Objectives = objectives(sc, result)
+	result.Mattered = sys.mattered()
 
 	for _, w := range sc.Warnings {
-		r.Warnings = append(r.Warnings, w.Problem.Error())
+		result.Warnings = append(result.Warnings, w.Problem.Error())
 	}
 
-	if text := processorText(r); text != "" {
-		r.Warnings = append(r.Warnings, text)
+	if text := processorText(result); text != "" {
+		result.Warnings = append(result.Warnings, text)
 	}
 
 	if series {
-		r.Series = plots(s, m, p, cycles)
+		result.Series = plots(sys, m, p, cycles)
 	}
 
-	return r
+	return result
 }
 
 func machine(sc *scenario.Scenario) string {

@@ -52,27 +52,27 @@ type account struct {
 
 // charge adds the cost of a request to c, which is empty. live says whether the previous operation
 // may still grow.
-func (a *account) charge(c *charge, r Request, live bool) {
-	c.operations, c.bytes = 1, int64(r.Length)
+func (a *account) charge(c *charge, request Request, live bool) {
+	c.operations, c.bytes = 1, int64(request.Length)
 	if a.carries == 0 {
 		// A long request trickles through in pieces, and its last piece passes when the rest has.
-		if r.Length > paced {
-			c.headBytes = int64((r.Length - 1) / paced * paced)
+		if request.Length > paced {
+			c.headBytes = int64((request.Length - 1) / paced * paced)
 		}
 		return
 	}
 
 	// The common case on volumes without merging: one operation, all of it in the last part.
-	if !a.merge && r.Length <= a.carries {
+	if !a.merge && request.Length <= a.carries {
 		return
 	}
 
-	rest := r.Length
+	rest := request.Length
 	c.operations = 0
 
 	// Only a request that continues the previous one sequentially, while that one is in flight, can
 	// merge.
-	if live && a.merge && r.Length > 0 && a.room > 0 && r.Op == a.op && r.Offset == a.end {
+	if live && a.merge && request.Length > 0 && a.room > 0 && request.Op == a.op && request.Offset == a.end {
 		joined := min(rest, a.room)
 		rest -= joined
 		a.room -= joined
@@ -81,7 +81,7 @@ func (a *account) charge(c *charge, r Request, live bool) {
 		a.room = 0
 	}
 
-	if rest > 0 || r.Length == 0 {
+	if rest > 0 || request.Length == 0 {
 		n := units.Size(1)
 		if rest > a.carries {
 			n = (rest + a.carries - 1) / a.carries
@@ -95,5 +95,5 @@ func (a *account) charge(c *charge, r Request, live bool) {
 		c.headBytes = 0 // it is itself the last part
 	}
 
-	a.op, a.end = r.Op, r.Offset+r.Length
+	a.op, a.end = request.Op, request.Offset+request.Length
 }

@@ -87,37 +87,37 @@ func MustNew(cfg Config, seed random.Seed, on *Instance) *Queue {
 // limit makes the meters of a configuration.
 func (q *Queue) limit(cfg *Config) {
 	shared := cfg.Sustained
-	if b := cfg.Burst; b != nil {
+	if burst := cfg.Burst; burst != nil {
 		// The burst replaces the sustained limit in the same unit: that limit becomes the refill
 		// rate, and the meter enforces only the peak.
 		refill := float64(shared.IOPS)
-		if b.Bytes {
+		if burst.Bytes {
 			refill = float64(shared.Throughput)
 			shared.Throughput = 0
 		} else {
 			shared.IOPS = 0
 		}
 
-		if b.At.IOPS != 0 {
-			shared.IOPS = b.At.IOPS
+		if burst.At.IOPS != 0 {
+			shared.IOPS = burst.At.IOPS
 		}
 
-		if b.At.Throughput != 0 {
-			shared.Throughput = b.At.Throughput
+		if burst.At.Throughput != 0 {
+			shared.Throughput = burst.At.Throughput
 		}
 
-		at := float64(b.At.IOPS)
-		if b.Bytes {
-			at = float64(b.At.Throughput)
+		at := float64(burst.At.IOPS)
+		if burst.Bytes {
+			at = float64(burst.At.Throughput)
 		}
 
-		q.bucket(b.Capacity, b.Initial, refill, at, b.Bytes)
+		q.bucket(burst.Capacity, burst.Initial, refill, at, burst.Bytes)
 
 		// A second bucket counts bytes. Config.Check has ensured that the first one counts
 		// operations.
-		if b.BytesCapacity > 0 {
-			q.bucket(b.BytesCapacity, b.BytesCapacity, float64(cfg.Sustained.Throughput),
-				float64(b.At.Throughput), true)
+		if burst.BytesCapacity > 0 {
+			q.bucket(burst.BytesCapacity, burst.BytesCapacity, float64(cfg.Sustained.Throughput),
+				float64(burst.At.Throughput), true)
 		}
 	}
 
@@ -167,59 +167,59 @@ func (q *Queue) Instance() *Instance { return q.on }
 
 // Submit accepts a request. Its cost does not depend on the backlog: nothing is queued, because the
 // meters know when a request will pass.
-func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
+func (q *Queue) Submit(now vtime.Instant, request Request) Completion {
 	// The meters require time that never goes back.
 	now = max(now, q.now)
 	q.now = now
-	r = r.clamped()
-	q.state.Submitted[r.Op]++
-	c := Completion{Admitted: now}
+	request = request.clamped()
+	q.state.Submitted[request.Op]++
+	done := Completion{Admitted: now}
 
 	if q.slots.most > 0 {
 		if free := q.slots.free(now); free > now {
-			c.Admitted, c.Held = free, Slots
+			done.Admitted, done.Held = free, Slots
 			q.held(Slots, now, free)
 		}
 	}
 
-	c.Issued = c.Admitted
-	if r.Op != Flush || q.flushQueues {
-		q.issue(&c, r)
+	done.Issued = done.Admitted
+	if request.Op != Flush || q.flushQueues {
+		q.issue(&done, request)
 	}
 
-	begins := c.Issued
+	begins := done.Issued
 
 	// Fetching a block from the snapshot comes after the limits: the request has been issued and
 	// charged by then.
 	if q.fresh != nil {
-		if begins = q.fresh.touch(c.Issued, r); begins > c.Issued {
-			c.Held = FirstTouch
-			q.held(FirstTouch, c.Issued, begins)
+		if begins = q.fresh.touch(done.Issued, request); begins > done.Issued {
+			done.Held = FirstTouch
+			q.held(FirstTouch, done.Issued, begins)
 		}
 	}
 
-	c.Done = begins.Add(q.takes(r.Op, &c).Std())
+	done.Done = begins.Add(q.takes(request.Op, &done).Std())
 	if q.slots.most > 0 {
-		q.slots.take(c.Done)
+		q.slots.take(done.Done)
 	}
 
-	if c.Operations > 0 {
-		q.mergeUntil = c.Done
+	if done.Operations > 0 {
+		q.mergeUntil = done.Done
 	}
 
-	return c
+	return done
 }
 
 // issue finds when the limits let a request pass, and charges it.
-func (q *Queue) issue(c *Completion, r Request) {
+func (q *Queue) issue(done *Completion, r Request) {
 	var cost charge
-	q.account.charge(&cost, r, c.Admitted <= q.mergeUntil)
+	q.account.charge(&cost, r, done.Admitted <= q.mergeUntil)
 	meters := q.meters[r.Op]
 
 	// A request cannot overtake the previous one in its line, even if it costs nothing itself.
 	line := &q.last[q.line[r.Op]]
 
-	first, held, waits := c.Admitted, Unlimited, false
+	first, held, waits := done.Admitted, Unlimited, false
 	if line.issued > first {
 		first, held = line.issued, line.held
 	}
@@ -244,14 +244,14 @@ func (q *Queue) issue(c *Completion, r Request) {
 	}
 
 	if held != Unlimited {
-		c.Held = held
-		q.held(held, c.Admitted, at)
+		done.Held = held
+		q.held(held, done.Admitted, at)
 	}
 
 	// The instance paces the request while the volume does, so the later of the two decides.
 	if q.on != nil {
 		if passed, by := q.on.pass(q.now, first, &cost); passed > at {
-			c.Held = by
+			done.Held = by
 			q.held(by, at, passed)
 			at, held = passed, by
 		}
@@ -268,8 +268,8 @@ func (q *Queue) issue(c *Completion, r Request) {
 	}
 
 	line.issued, line.held = at, held
-	c.Issued = at
-	c.Operations = cost.operations
+	done.Issued = at
+	done.Operations = cost.operations
 	q.state.Operations += cost.operations
 	q.state.Bytes += cost.bytes
 }

@@ -69,44 +69,44 @@ func (s *Stripe) Instance() *Instance {
 }
 
 // Submit splits a request over the members. A flush goes to all.
-func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
+func (s *Stripe) Submit(now vtime.Instant, request Request) Completion {
 	now = max(now, s.now)
 	s.now = now
-	r = r.clamped()
-	s.submitted[r.Op]++
+	request = request.clamped()
+	s.submitted[request.Op]++
 
-	if r.Op == Flush {
+	if request.Op == Flush {
 		// A flush makes every member's cache durable, so it is as slow as the slowest member.
-		c := s.members[0].Submit(now, r)
+		c := s.members[0].Submit(now, request)
 		for _, m := range s.members[1:] {
-			c.join(m.Submit(now, r))
+			c.join(m.Submit(now, request))
 		}
 		return c
 	}
 
 	n := units.Size(len(s.members))
-	if r.Offset < 0 {
-		r.Offset = 0
+	if request.Offset < 0 {
+		request.Offset = 0
 	}
 
-	r.Length = min(r.Length, 1<<63-1-r.Offset)
-	chunk, within := r.Offset/s.unit, r.Offset%s.unit
-	if within+r.Length <= s.unit {
-		r.Offset = chunk/n*s.unit + within
+	request.Length = min(request.Length, 1<<63-1-request.Offset)
+	chunk, within := request.Offset/s.unit, request.Offset%s.unit
+	if within+request.Length <= s.unit {
+		request.Offset = chunk/n*s.unit + within
 		// A request within one stripe unit needs no split.
-		return s.members[chunk%n].Submit(now, r)
+		return s.members[chunk%n].Submit(now, request)
 	}
 
-	var c Completion
+	var done Completion
 
 	// Chunks on one member are contiguous there, so each member gets at most one request.
-	end := r.Offset + r.Length
+	end := request.Offset + request.Length
 
 	last, rest := (end-1)/s.unit, (end-1)%s.unit+1
 	for i := range min(n, last-chunk+1) {
 		from := chunk + i          // the first chunk on this member
 		to := last - (last-from)%n // its last
-		part := Request{Op: r.Op, Offset: from / n * s.unit}
+		part := Request{Op: request.Op, Offset: from / n * s.unit}
 		partEnd := (to/n + 1) * s.unit
 
 		if i == 0 {
@@ -120,13 +120,13 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 		part.Length = partEnd - part.Offset
 		d := s.members[from%n].Submit(now, part)
 		if i == 0 {
-			c = d
+			done = d
 		} else {
-			c.join(d)
+			done.join(d)
 		}
 	}
 
-	return c
+	return done
 }
 
 // join combines the completions of two parts of a request. The part that was done last determines

@@ -28,13 +28,13 @@ type OpenFile func(name string) (io.ReadCloser, error)
 // are any, the workload is nil.
 func (s Spec) Resolve(open OpenFile) (*Workload, inputerror.List) {
 	var problems inputerror.List
-	w := &Workload{spec: s}
-	if w.spec.fromPreset(&problems); len(problems) > 0 {
+	load := &Workload{spec: s}
+	if load.spec.fromPreset(&problems); len(problems) > 0 {
 		return nil, problems // without the preset, its fields would be reported as missing
 	}
 
-	w.spec.fillDefaults()
-	c := checker{&w.spec, &problems}
+	load.spec.fillDefaults()
+	c := checker{&load.spec, &problems}
 	c.parts()
 	c.arrivals()
 	c.mix()
@@ -47,33 +47,33 @@ func (s Spec) Resolve(open OpenFile) (*Workload, inputerror.List) {
 		return nil, problems
 	}
 
-	w.spec.WorkingSet = 0 // it has become keys.count
-	w.schedule = scheduled(w.spec.Arrivals)
-	if name := w.spec.Arrivals.Recorded; name != "" {
+	load.spec.WorkingSet = 0 // it has become keys.count
+	load.schedule = scheduled(load.spec.Arrivals)
+	if name := load.spec.Arrivals.Recorded; name != "" {
 		pieces, err := recordedFile(open, name)
 		if err != nil {
 			problems.Addf("arrivals.recorded", "%v", err)
 			return nil, problems
 		}
-		w.schedule.pieces = pieces
+		load.schedule.pieces = pieces
 	}
 
 	// Steps and a recorded rate have their own length, which bounds the run unless one is
 	// given.
-	if w.spec.Duration == 0 {
-		w.spec.Duration = w.spec.stepsLast()
-		if w.spec.Arrivals.Recorded != "" {
-			w.spec.Duration = units.Duration(w.schedule.pieces[len(w.schedule.pieces)-1].until)
+	if load.spec.Duration == 0 {
+		load.spec.Duration = load.spec.stepsLast()
+		if load.spec.Arrivals.Recorded != "" {
+			load.spec.Duration = units.Duration(load.schedule.pieces[len(load.schedule.pieces)-1].until)
 		}
 	}
 
-	for k, share := range w.spec.Mix.shares() {
+	for k, share := range load.spec.Mix.shares() {
 		if share > 0 {
-			w.kinds = append(w.kinds, Kind(k))
+			load.kinds = append(load.kinds, Kind(k))
 		}
 	}
 
-	return w, nil
+	return load, nil
 }
 
 // Check returns the problems that Resolve finds.
@@ -110,37 +110,37 @@ func (s *Spec) fromPreset(problems *inputerror.List) {
 		return
 	}
 
-	p := presets[i].Spec
+	spec := presets[i].Spec
 	if s.Arrivals == nil {
-		s.Arrivals = p.Arrivals
+		s.Arrivals = spec.Arrivals
 		if s.Duration == 0 {
-			s.Duration = p.Duration
+			s.Duration = spec.Duration
 		}
 	}
 
 	// The kind of documents is written as a whole: a preset's buckets do not apply to a written
 	// document, nor the other way round.
 	if s.Document != nil {
-		p.Buckets, p.Mix = nil, without(p.Mix, p.Buckets != nil)
+		spec.Buckets, spec.Mix = nil, without(spec.Mix, spec.Buckets != nil)
 	}
 
-	if s.Buckets != nil && p.Buckets == nil {
-		p.Document, p.Mix, p.Keys, p.WorkingSet = nil, nil, nil, 0
+	if s.Buckets != nil && spec.Buckets == nil {
+		spec.Document, spec.Mix, spec.Keys, spec.WorkingSet = nil, nil, nil, 0
 		// The sensors' interval determines the arrivals of buckets, so the preset's do not apply.
-		if s.Arrivals == p.Arrivals {
+		if s.Arrivals == spec.Arrivals {
 			s.Arrivals = nil
 		}
 	}
 
-	s.Mix, s.Document = either(s.Mix, p.Mix), either(s.Document, p.Document)
+	s.Mix, s.Document = either(s.Mix, spec.Mix), either(s.Document, spec.Document)
 
 	// A written key count takes precedence over the preset's working set.
 	if s.Keys == nil || s.Keys.Count == 0 {
-		s.WorkingSet = first(s.WorkingSet, p.WorkingSet)
+		s.WorkingSet = first(s.WorkingSet, spec.WorkingSet)
 	}
 
-	s.Keys, s.Buckets = overKeys(s.Keys, p.Keys, s.WorkingSet > 0), overBuckets(s.Buckets, p.Buckets)
-	s.Connections = first(s.Connections, p.Connections)
+	s.Keys, s.Buckets = overKeys(s.Keys, spec.Keys, s.WorkingSet > 0), overBuckets(s.Buckets, spec.Buckets)
+	s.Connections = first(s.Connections, spec.Connections)
 }
 
 // without returns the mix, or nil if the operations that it applies to were dropped.

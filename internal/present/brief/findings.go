@@ -191,44 +191,44 @@ func (s *screen) steps(all []document.Step) (out []document.Step) {
 	look := commandsOf(all, "look")
 	notes, reads := 0, 0
 	label := ""
-	for _, x := range all {
+	for _, step := range all {
 		// A step without a label continues the one before it.
-		if x.Label != "" {
-			label = x.Label
+		if step.Label != "" {
+			label = step.Label
 		}
 
 		// The command of the proof is needed only after the wait.
 		if label == "prove" && !s.proof {
-			if x.Text != "" {
-				x.Text += " (command: --full)"
-				out = append(out, x)
+			if step.Text != "" {
+				step.Text += " (command: --full)"
+				out = append(out, step)
 			}
 			continue
 		}
 
 		switch {
-		case x.Minor && !s.notes:
-			if x.Text != "" || len(x.Commands) > 0 {
+		case step.Minor && !s.notes:
+			if step.Text != "" || len(step.Commands) > 0 {
 				notes++
 			}
 			continue
 		// The benefit and cost of a fix decide whether to look at its commands at all.
 		case !s.commands && label != "expect" && label != "costs":
 			continue
-		case x.Label == "expect" && !s.detail:
-			x.Text, _, _ = strings.Cut(x.Text, ";")
+		case step.Label == "expect" && !s.detail:
+			step.Text, _, _ = strings.Cut(step.Text, ";")
 		case !s.reads && (label == "look" || label == "check"):
-			all := len(x.Commands)
-			x.Commands = slices.DeleteFunc(slices.Clone(x.Commands), func(c string) bool { return !saves(c) })
-			reads += all - len(x.Commands)
-			if len(x.Commands) == 0 && x.Text == "" {
+			all := len(step.Commands)
+			step.Commands = slices.DeleteFunc(slices.Clone(step.Commands), func(c string) bool { return !saves(c) })
+			reads += all - len(step.Commands)
+			if len(step.Commands) == 0 && step.Text == "" {
 				continue
 			}
-		case x.Label == "check" && len(x.Commands) == 1 && slices.Contains(look, x.Commands[0]):
-			x.Commands, x.Text = nil, "run the first command of \"look\" again"
+		case step.Label == "check" && len(step.Commands) == 1 && slices.Contains(look, step.Commands[0]):
+			step.Commands, step.Text = nil, "run the first command of \"look\" again"
 		}
 
-		out = append(out, x)
+		out = append(out, step)
 	}
 
 	if !s.commands && s.again != "" {

@@ -46,85 +46,86 @@ type diagnosed struct {
 // Document returns a diagnosis as a document. With r.Detail ([diagnose.Options], Slots), its
 // timeline has enough detail for zooming, and latencies are drawn as a heat map and a distribution.
 // Without it, the timeline has the few series of the contract.
-func Document(r *diagnose.Report, opt Options) *document.Document {
+func Document(report *diagnose.Report, opt Options) *document.Document {
 	if opt.Location == nil {
 		opt.Location = time.UTC
 	}
 
-	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, live: opt.Live,
+	d := &diagnosed{Report: report, clock: NewClock(report.Span, opt.Location), loc: opt.Location,
+		live:    opt.Live,
 		queries: NewQueries(opt.Pack), pack: opt.Pack, linked: map[string]bool{}}
-	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict),
-		Host: cmp.Or(hosts(r.Sources), opt.Host)}
-	p.Verdict, p.Lead = d.verdict()
+	doc := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(report.Verdict),
+		Host: cmp.Or(hosts(report.Sources), opt.Host)}
+	doc.Verdict, doc.Lead = d.verdict()
 
 	// Lost samples come before other remarks, because every figure depends on them.
 	for _, l := range d.Lost {
-		p.Lead = append(p.Lead,
+		doc.Lead = append(doc.Lead,
 			fmt.Sprintf("LOST: %s of the samples of %s are missing, possibly the worst ones: %s.",
 				units.Percent(l.Share), l.Source, l.Text))
 	}
 
-	p.Lead = append(p.Lead, d.nearly()...)
-	p.Lead = append(p.Lead, d.headroomLines()...)
-	d.nameServer(p)
+	doc.Lead = append(doc.Lead, d.nearly()...)
+	doc.Lead = append(doc.Lead, d.headroomLines()...)
+	d.nameServer(doc)
 	if d.charts = d.timeline(); d.charts != nil {
-		p.Timeline = d.charts
-		p.Sections = append(p.Sections,
+		doc.Timeline = d.charts
+		doc.Sections = append(doc.Sections,
 			document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Screen: document.IfItFits,
 				Parts: []document.Part{{Timeline: d.charts}}})
 	}
 
 	// The timeline must be built before these: they link to it only if there is one.
-	p.Now, p.Onward = d.doNow(), d.onward()
-	p.Facts, p.Summary = d.facts(), d.summary()
-	p.Sections = append(p.Sections, d.marks()...)
-	p.Sections = append(p.Sections, d.others()...)
-	p.Sections = append(p.Sections, d.incidents()...)
-	p.Sections = append(p.Sections, d.periods()...)
+	doc.Now, doc.Onward = d.doNow(), d.onward()
+	doc.Facts, doc.Summary = d.facts(), d.summary()
+	doc.Sections = append(doc.Sections, d.marks()...)
+	doc.Sections = append(doc.Sections, d.others()...)
+	doc.Sections = append(doc.Sections, d.incidents()...)
+	doc.Sections = append(doc.Sections, d.periods()...)
 
-	calm := r.Stalls.Seconds == 0
+	calm := report.Stalls.Seconds == 0
 
 	// If nothing stalled, the next limit to be reached matters most.
 	if calm {
 		for _, s := range d.headroom() {
 			s.Screen = document.IfItFits
-			p.Sections = append(p.Sections, s)
+			doc.Sections = append(doc.Sections, s)
 		}
 	}
 
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
 	// Without a latency to judge, "none" would claim too much.
-	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
-		p.Sections = append(p.Sections,
+	if len(causes)+len(symptoms) == 0 && report.Stalls.Of > 0 {
+		doc.Sections = append(doc.Sections,
 			document.Section{ID: "why", Title: "Findings", Screen: document.IfItFits,
 				Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
 	}
 
-	p.Sections = append(p.Sections, d.findings("why", "Causes", "", causes, 0)...)
-	p.Sections = append(p.Sections, d.findings("hurts", "Symptoms", "", symptoms, len(causes))...)
-	p.Sections = append(p.Sections, d.elsewhere()...)
-	p.Sections = append(p.Sections, d.support()...)
-	p.Sections = append(p.Sections, d.then()...)
-	p.Sections = append(p.Sections, d.measured()...)
-	p.Sections = append(p.Sections, d.account()...)
-	p.Sections = append(p.Sections, d.latency()...)
-	p.Sections = append(p.Sections,
+	doc.Sections = append(doc.Sections, d.findings("why", "Causes", "", causes, 0)...)
+	doc.Sections = append(doc.Sections, d.findings("hurts", "Symptoms", "", symptoms, len(causes))...)
+	doc.Sections = append(doc.Sections, d.elsewhere()...)
+	doc.Sections = append(doc.Sections, d.support()...)
+	doc.Sections = append(doc.Sections, d.then()...)
+	doc.Sections = append(doc.Sections, d.measured()...)
+	doc.Sections = append(doc.Sections, d.account()...)
+	doc.Sections = append(doc.Sections, d.latency()...)
+	doc.Sections = append(doc.Sections,
 		d.findings("not", "Ruled out", "What not to spend money on.", d.ofKind(diagnose.Refutation),
 			len(causes)+len(symptoms))...)
 
 	if !calm {
-		p.Sections = append(p.Sections, d.headroom()...)
+		doc.Sections = append(doc.Sections, d.headroom()...)
 	}
 
-	p.Sections = append(p.Sections, d.gaps()...)
-	p.Sections = append(p.Sections, d.sources())
-	p.Sections = append(p.Sections, d.queries.Section()...)
+	doc.Sections = append(doc.Sections, d.gaps()...)
+	doc.Sections = append(doc.Sections, d.sources())
+	doc.Sections = append(doc.Sections, d.queries.Section()...)
 
-	if len(r.Findings) > 0 {
-		p.Next = "More on a finding: plimsoll rules show " + r.Findings[0].Rule
+	if len(report.Findings) > 0 {
+		doc.Next = "More on a finding: plimsoll rules show " + report.Findings[0].Rule
 	}
 
-	return p
+	return doc
 }
 
 // elsewhere lists findings about devices that the database does not use.
@@ -171,7 +172,7 @@ func (d *diagnosed) ofKind(k diagnose.Kind) []diagnose.Finding {
 
 // facts lists the key figures behind the verdict.
 func (d *diagnosed) facts() []document.Fact {
-	s := d.Stalls
+	stalls := d.Stalls
 	out := d.now()
 	timelineLink := ""
 
@@ -180,32 +181,32 @@ func (d *diagnosed) facts() []document.Fact {
 	}
 
 	switch {
-	case s.Of <= 0:
+	case stalls.Of <= 0:
 		out = append(out, document.Fact{Label: "Stalled", Value: "unknown",
 			Note: "no source reports how long clients' writes took"})
-	case s.Seconds <= 0:
+	case stalls.Seconds <= 0:
 		out = append(out, document.Fact{Label: "Stalled", Value: "0 s",
-			Note: "of " + units.Seconds(s.Of) + " of " + s.Signal, Level: "good", Href: timelineLink})
+			Note: "of " + units.Seconds(stalls.Of) + " of " + stalls.Signal, Level: "good", Href: timelineLink})
 	default:
-		out = append(out, document.Fact{Label: "Stalled", Value: units.Seconds(s.Seconds), Level: "critical",
+		out = append(out, document.Fact{Label: "Stalled", Value: units.Seconds(stalls.Seconds), Level: "critical",
 			Href: timelineLink,
-			Note: fmt.Sprintf("of %s, %s", units.Seconds(s.Of), units.Percent(s.Seconds/s.Of))})
-		note := "longest " + units.Seconds(s.LongestS)
-		if s.PeriodS > 0 {
-			note += ", every " + units.Seconds(s.PeriodS)
+			Note: fmt.Sprintf("of %s, %s", units.Seconds(stalls.Of), units.Percent(stalls.Seconds/stalls.Of))})
+		note := "longest " + units.Seconds(stalls.LongestS)
+		if stalls.PeriodS > 0 {
+			note += ", every " + units.Seconds(stalls.PeriodS)
 		}
-		out = append(out, document.Fact{Label: "Episodes", Value: strconv.Itoa(s.Episodes), Note: note,
+		out = append(out, document.Fact{Label: "Episodes", Value: strconv.Itoa(stalls.Episodes), Note: note,
 			Href: timelineLink})
 	}
 
 	if worst := highest(d.Timeline); worst > 0 {
 		out = append(out, document.Fact{Label: "Worst mean latency", Value: units.Seconds(worst),
-			Note: "of an interval, " + s.Signal, Href: timelineLink})
+			Note: "of an interval, " + stalls.Signal, Href: timelineLink})
 	}
 
 	out = append(out, d.percentileFacts()...)
 	for i, f := range d.ofKind(diagnose.Cause) {
-		if i == 0 && f.Weight > 0 && s.Seconds > 0 {
+		if i == 0 && f.Weight > 0 && stalls.Seconds > 0 {
 			out = append(out, document.Fact{Label: "Top cause", Value: units.Percent(f.Weight),
 				Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
 		}
@@ -272,14 +273,14 @@ func (d *diagnosed) timeline() *document.Timeline {
 		from, to = d.Runs[0].From, d.Runs[n-1].To
 	}
 
-	t := &document.Timeline{FromS: d.seconds(from), ToS: d.seconds(to), Cuts: d.cuts(),
+	axis := &document.Timeline{FromS: d.seconds(from), ToS: d.seconds(to), Cuts: d.cuts(),
 		Zone: d.Span.From.In(d.loc).Format("MST")}
 	var slot float64
 	add := func(p diagnose.Plot) {
-		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS,
+		c := document.Chart{ID: "c" + strconv.Itoa(len(axis.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS,
 			Href:  d.queries.Link(p.Signal),
 			FromS: d.seconds(p.Tracks[0].From), StepS: p.Tracks[0].StepS}
-		d.series(&c, p.Tracks, t.ToS)
+		d.series(&c, p.Tracks, axis.ToS)
 		if len(c.Series) == 0 {
 			return
 		}
@@ -291,17 +292,17 @@ func (d *diagnosed) timeline() *document.Timeline {
 			slot = max(slot, c.StepS)
 		}
 
-		t.Charts = append(t.Charts, c)
+		axis.Charts = append(axis.Charts, c)
 	}
 
 	if d.Detail != nil {
-		d.band(t, "stall", "stalled", d.Detail.Stalled)
-		d.band(t, "checkpoint", "checkpoint running", d.Detail.Checkpoints)
+		d.band(axis, "stall", "stalled", d.Detail.Stalled)
+		d.band(axis, "checkpoint", "checkpoint running", d.Detail.Checkpoints)
 		for _, p := range d.Detail.Plots {
 			add(p)
 		}
 	} else {
-		d.band(t, "stall", "stalled", d.Stalls.Windows)
+		d.band(axis, "stall", "stalled", d.Stalls.Windows)
 
 		// With cuts, each series has a track for each run, which form a single plot.
 		plots := titled(d.Report.Timeline)
@@ -317,19 +318,19 @@ func (d *diagnosed) timeline() *document.Timeline {
 		}
 	}
 
-	if len(t.Charts) == 0 {
+	if len(axis.Charts) == 0 {
 		return nil
 	}
 
 	for _, m := range d.Marks {
 		// A mark after the last sample is drawn at the end.
-		t.Marks = append(t.Marks, document.Mark{AtS: min(d.seconds(m.At), t.ToS), Text: m.Text,
+		axis.Marks = append(axis.Marks, document.Mark{AtS: min(d.seconds(m.At), axis.ToS), Text: m.Text,
 			Clock: d.clock.At(m.At)})
 	}
 
-	t.Note = d.pointsNote(slot, t)
-	t.From, t.To = d.clock.At(from), d.clock.At(to)
-	return t
+	axis.Note = d.pointsNote(slot, axis)
+	axis.From, axis.To = d.clock.At(from), d.clock.At(to)
+	return axis
 }
 
 // pointsNote explains what a point of the charts means.
@@ -410,21 +411,21 @@ func (d *diagnosed) latency() []document.Section {
 	}
 
 	var out []document.Section
-	for _, x := range d.Detail.Latencies {
-		h, stalled := d.densityOfSpread(x)
+	for _, spread := range d.Detail.Latencies {
+		h, stalled := d.densityOfSpread(spread)
 		id := "latency"
 		if len(out) > 0 {
 			id += strconv.Itoa(len(out) + 1)
 		}
 
 		var parts []document.Part
-		if x.Signal != "" {
-			parts = append(parts, document.Part{Source: &document.Cell{Text: x.Signal,
-				Href: d.queries.Link(x.Signal)}})
+		if spread.Signal != "" {
+			parts = append(parts, document.Part{Source: &document.Cell{Text: spread.Signal,
+				Href: d.queries.Link(spread.Signal)}})
 		}
 
-		for _, f := range []*document.Figure{h.HeatMap(d.charts, x.Subject),
-			h.Distribution(x.Subject, stalled...)} {
+		for _, f := range []*document.Figure{h.HeatMap(d.charts, spread.Subject),
+			h.Distribution(spread.Subject, stalled...)} {
 			if f != nil {
 				f.ID += strings.TrimPrefix(id, "latency")
 				parts = append(parts, document.Part{Figure: f})
@@ -437,15 +438,15 @@ func (d *diagnosed) latency() []document.Section {
 		}
 
 		note := "Each operation counts individually, from the source's histogram."
-		if x.SlowestOf > 1 {
-			note += " Of " + strconv.Itoa(x.SlowestOf) + " instances, this one has the highest p99."
+		if spread.SlowestOf > 1 {
+			note += " Of " + strconv.Itoa(spread.SlowestOf) + " instances, this one has the highest p99."
 		}
 
-		if x.Signal == "" {
+		if spread.Signal == "" {
 			note = "Only the mean latency of each interval is known, and each operation counts with the mean of its interval. Individual operations were slower or faster."
 		}
 
-		out = append(out, document.Section{ID: id, Title: "Latency of " + x.Subject, Note: note, Parts: parts})
+		out = append(out, document.Section{ID: id, Title: "Latency of " + spread.Subject, Note: note, Parts: parts})
 	}
 
 	return out

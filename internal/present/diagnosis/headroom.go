@@ -80,7 +80,7 @@ func (d *diagnosed) headroom() []document.Section {
 		return nil
 	}
 
-	t := &document.Table{Caption: "Headroom", Short: headroomShort, Columns: []document.Column{
+	tab := &document.Table{Caption: "Headroom", Short: headroomShort, Columns: []document.Column{
 		{Text: "limit of"}, {Text: "resource"}, {Text: "limit", Number: true, Drop: 2},
 		{Text: "peak", Number: true, Drop: 1}, {Text: "share", Number: true},
 		{Text: "when", Drop: 5}, {Text: "usual", Number: true, Drop: 4}, {Text: "grows", Number: true, Drop: 3},
@@ -97,28 +97,28 @@ func (d *diagnosed) headroom() []document.Section {
 			}
 			continue
 		}
-		t.Rows = append(t.Rows, d.headroomRow(h))
+		tab.Rows = append(tab.Rows, d.headroomRow(h))
 	}
 
 	for _, h := range d.Headroom {
 		if h.NotSeen != "" {
-			t.Notes = append(t.Notes, "Not seen: "+strings.ToLower(h.NotSeen[:1])+h.NotSeen[1:])
+			tab.Notes = append(tab.Notes, "Not seen: "+strings.ToLower(h.NotSeen[:1])+h.NotSeen[1:])
 			break
 		}
 	}
 
 	if len(unknown) > 0 {
-		t.Notes = append(t.Notes,
+		tab.Notes = append(tab.Notes,
 			fmt.Sprintf("Unknown: the limits of %s. Specify them with --volume %s=TYPE,SIZE, for example gp3,500GiB.",
 				strings.Join(unknown, ", "), unknown[0]))
 	}
 
 	s := document.Section{ID: "headroom", Title: "Headroom",
-		Aside: "peak use of each limit, in the finest intervals available", Parts: []document.Part{{Table: t}}}
+		Aside: "peak use of each limit, in the finest intervals available", Parts: []document.Part{{Table: tab}}}
 	// Markdown omits a table without rows together with its notes, so they become text.
-	if len(t.Rows) == 0 {
+	if len(tab.Rows) == 0 {
 		s.Aside, s.Parts = "no limit is known", nil
-		for _, n := range t.Notes {
+		for _, n := range tab.Notes {
 			s.Parts = append(s.Parts, document.Part{Text: n})
 		}
 	}

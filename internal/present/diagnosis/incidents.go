@@ -58,7 +58,7 @@ func (d *diagnosed) incidents() []document.Section {
 		return nil
 	}
 
-	t := &document.Table{Caption: "Incidents, most harmful first", Columns: []document.Column{
+	tab := &document.Table{Caption: "Incidents, most harmful first", Columns: []document.Column{
 		{Text: "no."}, {Text: "when"}, {Text: "affected"}, {Text: "stalled", Number: true},
 		{Text: "worst", Number: true},
 		{Text: "operations", Number: true, Drop: 2}, {Text: "every", Number: true, Drop: 1}, {Text: "why"}}}
@@ -90,7 +90,7 @@ func (d *diagnosed) incidents() []document.Section {
 			row[1].Text = nowOrEarlier(x) + ", " + row[1].Text
 		}
 
-		t.Rows = append(t.Rows, row)
+		tab.Rows = append(tab.Rows, row)
 	}
 
 	note := "The following sections describe incident " + strconv.Itoa(d.Incident) +
@@ -99,9 +99,9 @@ func (d *diagnosed) incidents() []document.Section {
 		note += fmt.Sprintf(" %d less harmful ones were not judged.", d.MoreIncidents)
 	}
 
-	t.Notes = []string{note}
+	tab.Notes = []string{note}
 	return []document.Section{{ID: "incidents", Title: "Incidents", Note: "Most harmful first.",
-		Parts: []document.Part{{Table: t}}}}
+		Parts: []document.Part{{Table: tab}}}}
 }
 
 func hurtNames(x diagnose.Incident) string {

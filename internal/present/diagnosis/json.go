@@ -53,17 +53,17 @@ func (b *jsonBuffer) Write(p []byte) (int, error) {
 }
 
 // contract returns a copy of r that satisfies the JSON contract.
-func contract(r *diagnose.Report) *diagnose.Report {
-	out := *r
-	out.Span = utcSpan(r.Span)
-	out.Sources = mapped(r.Sources, func(s diagnose.Source) diagnose.Source {
+func contract(report *diagnose.Report) *diagnose.Report {
+	out := *report
+	out.Span = utcSpan(report.Span)
+	out.Sources = mapped(report.Sources, func(s diagnose.Source) diagnose.Source {
 		s.From, s.To = utc(s.From), utc(s.To)
 		return s
 	})
 
-	out.Actions = mapped(r.Actions, actionArrays)
-	out.Findings, out.Account = mapped(r.Findings, finding), mapped(r.Account, same)
-	out.Incidents = mapped(r.Incidents, func(x diagnose.Incident) diagnose.Incident {
+	out.Actions = mapped(report.Actions, actionArrays)
+	out.Findings, out.Account = mapped(report.Findings, finding), mapped(report.Account, same)
+	out.Incidents = mapped(report.Incidents, func(x diagnose.Incident) diagnose.Incident {
 		x.From, x.To = utc(x.From), utc(x.To)
 		x.Hurt = mapped(x.Hurt, func(h diagnose.Hurt) diagnose.Hurt {
 			h.WaitedS, h.WorstS = finite(h.WaitedS), finite(h.WorstS)
@@ -75,46 +75,46 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		return x
 	})
 
-	out.Missing = mapped(r.Missing, func(m diagnose.NotMeasured) diagnose.NotMeasured {
+	out.Missing = mapped(report.Missing, func(m diagnose.NotMeasured) diagnose.NotMeasured {
 		m.Missing = mapped(m.Missing, same)
 		return m
 	})
 
-	out.Timeline = mapped(r.Timeline, func(t diagnose.Track) diagnose.Track {
+	out.Timeline = mapped(report.Timeline, func(t diagnose.Track) diagnose.Track {
 		t.From, t.To = utc(t.From), utc(t.To)
 		t.Values = mapped(t.Values, finite)
 		return t
 	})
 
 	// The contract omits these four if they do not apply, instead of an empty array.
-	if r.Runs != nil {
-		out.Runs = mapped(r.Runs, utcSpan)
+	if report.Runs != nil {
+		out.Runs = mapped(report.Runs, utcSpan)
 	}
 
-	if r.Periods != nil {
-		out.Periods = mapped(r.Periods, func(p diagnose.Period) diagnose.Period {
+	if report.Periods != nil {
+		out.Periods = mapped(report.Periods, func(p diagnose.Period) diagnose.Period {
 			p.From, p.To = utc(p.From), utc(p.To)
 			return p
 		})
 	}
 
-	if r.WorstMinutes != nil {
-		out.WorstMinutes = mapped(r.WorstMinutes, func(m diagnose.Minute) diagnose.Minute {
+	if report.WorstMinutes != nil {
+		out.WorstMinutes = mapped(report.WorstMinutes, func(m diagnose.Minute) diagnose.Minute {
 			m.From = utc(m.From)
 			return m
 		})
 	}
 
-	if r.Marks != nil {
-		out.Marks = mapped(r.Marks, func(m diagnose.Marked) diagnose.Marked {
+	if report.Marks != nil {
+		out.Marks = mapped(report.Marks, func(m diagnose.Marked) diagnose.Marked {
 			m.At, m.Before, m.After = utc(m.At), side(m.Before), side(m.After)
 			return m
 		})
 	}
 
-	out.Judged, out.NotSeen = mapped(r.Judged, same), mapped(r.NotSeen, same)
-	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
-	out.Headroom = mapped(r.Headroom, limit)
+	out.Judged, out.NotSeen = mapped(report.Judged, same), mapped(report.NotSeen, same)
+	out.Stalls.Windows = mapped(report.Stalls.Windows, utcSpan)
+	out.Headroom = mapped(report.Headroom, limit)
 
 	return &out
 }

@@ -23,7 +23,7 @@ func (d *diagnosed) periods() []document.Section {
 			title, layout = "By the day", time.DateOnly
 		}
 
-		t := &document.Table{Caption: title, Fold: title, Short: periodsShort,
+		tab := &document.Table{Caption: title, Fold: title, Short: periodsShort,
 			Columns: []document.Column{{Text: "from"}, {Text: "watched", Number: true, Drop: 2},
 				{Text: "stalled", Number: true}, {Text: "share", Number: true}, {Text: "worst", Number: true},
 				{Text: "operations", Number: true, Drop: 1}}}
@@ -44,11 +44,11 @@ func (d *diagnosed) periods() []document.Section {
 				row[4].Text = units.Seconds(*p.WorstS)
 			}
 
-			t.Rows = append(t.Rows, row)
+			tab.Rows = append(tab.Rows, row)
 		}
 
 		out = append(out, document.Section{ID: "periods", Title: title,
-			Aside: "in UTC; worst is the highest mean of an interval", Parts: []document.Part{{Table: t}}})
+			Aside: "in UTC; worst is the highest mean of an interval", Parts: []document.Part{{Table: tab}}})
 	}
 
 	if len(d.WorstMinutes) > 0 {

@@ -75,34 +75,35 @@ func (s *screen) body(m *Moment, room int) {
 var levels = map[Level]Style{Unknown: Plain, Good: Ok, Warning: Warn, Critical: Bad}
 
 // now shows the current incident, what to do first, the newest mark, and the host.
-func (s *screen) now(m *Moment) section {
+func (s *screen) now(moment *Moment) section {
 	out := section{min: 3}
-	text := s.clean(m.Now.Text)
+	text := s.clean(moment.Now.Text)
 	// The words repeat what the colour says, for terminals without colours.
-	if m.Now.Level == Critical {
+	if moment.Now.Level == Critical {
 		head := "ONGOING  " // the incident is between two of its stalls
-		if slices.ContainsFunc(m.Clients, func(c Client) bool { return c.Stalled }) || len(m.Clients) == 0 {
+		if slices.ContainsFunc(moment.Clients, func(c Client) bool { return c.Stalled }) ||
+			len(moment.Clients) == 0 {
 			head = "STALL  "
 		}
 		text = head + text
 	}
 
-	out.rows = append(out.rows, Line{{text, levels[m.Now.Level]}})
+	out.rows = append(out.rows, Line{{text, levels[moment.Now.Level]}})
 	// These two lines belong together: which server this is means little without the state of
 	// the others.
-	if m.Server != "" {
+	if moment.Server != "" {
 		out.min++
-		out.rows = append(out.rows, Line{{"server ", Dim}, {s.clean(m.Server), Bold},
-			{"   others: " + s.clean(strings.Join(m.Others, ", ")), Plain}})
+		out.rows = append(out.rows, Line{{"server ", Dim}, {s.clean(moment.Server), Bold},
+			{"   others: " + s.clean(strings.Join(moment.Others, ", ")), Plain}})
 	}
 
-	if m.Now.Fix != "" {
-		out.rows = append(out.rows, Line{{"  fix  ", Dim}, {s.clean(m.Now.Fix), Plain}})
+	if moment.Now.Fix != "" {
+		out.rows = append(out.rows, Line{{"  fix  ", Dim}, {s.clean(moment.Now.Fix), Plain}})
 	}
 
-	if len(m.Host) > 0 {
+	if len(moment.Host) > 0 {
 		var l Line
-		for i, f := range m.Host {
+		for i, f := range moment.Host {
 			if i > 0 {
 				l = append(l, Part{"   ", Plain})
 			}
@@ -112,8 +113,8 @@ func (s *screen) now(m *Moment) section {
 	}
 
 	// Only the newest mark: it is the change most likely to explain what happens now.
-	if len(m.Marks) > 0 {
-		x := m.Marks[0]
+	if len(moment.Marks) > 0 {
+		x := moment.Marks[0]
 		out.rows = append(out.rows, Line{{"changed ", Dim},
 			{x.At.In(s.Zone).Format("15:04:05") + " " + s.clean(x.Text), Accent}})
 	}

@@ -55,7 +55,7 @@ func rankOf(s rules.Stall) int {
 
 // devices lists the devices that report anything. Their limits are those known to headroom, or
 // otherwise those that were seen to bind.
-func (a *cursor) devices(r *diagnose.Report) (out []Device) {
+func (a *cursor) devices(report *diagnose.Report) (out []Device) {
 	var names []string
 	// Some sources report only one of the two.
 	for _, s := range []*rules.Signal{rules.DiskBusy, rules.DiskOps} {
@@ -67,7 +67,7 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 	}
 
 	// Limits come from a diagnosis of the whole recording; the rates are those of the moment.
-	caps := capsOf(r)
+	caps := capsOf(report)
 	for _, dev := range names {
 		at := func(s *rules.Signal) float64 { return a.recent(a.For(s, "device", dev)) }
 		d := Device{Name: dev, Busy: at(rules.DiskBusy), IOPS: at(rules.DiskOps), BytesS: at(rules.DiskMoved),
@@ -82,7 +82,7 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 		}
 
 		// Headroom prefers a limit that was given or reported, so it replaces the one in a finding.
-		for _, h := range headroomOf(r) {
+		for _, h := range headroomOf(report) {
 			switch {
 			case h.Limit == nil || h.Subject != dev:
 			case h.Resource == volumeIOPS:

@@ -89,42 +89,42 @@ type screen struct {
 
 // Render lays out a moment. Lines are at most as wide as the view, and there are at most as many as
 // its height.
-func Render(m *Moment, v View) []Line {
-	if v.Zone == nil {
-		v.Zone = time.UTC
+func Render(moment *Moment, view View) []Line {
+	if view.Zone == nil {
+		view.Zone = time.UTC
 	}
 
-	if v.Width < WidthLeast || v.Height > 0 && v.Height < HeightLeast {
-		return small(v)
+	if view.Width < WidthLeast || view.Height > 0 && view.Height < HeightLeast {
+		return small(view)
 	}
 
-	s := &screen{View: v}
-	s.title(m)
-	last := Line{{s.clean(v.Message), Warn}}
+	s := &screen{View: view}
+	s.title(moment)
+	last := Line{{s.clean(view.Message), Warn}}
 
-	if v.Message == "" {
+	if view.Message == "" {
 		last = Line{{"m mark  space freeze  ←→ 1 s  PgUp/PgDn 1 min  End now  s sort  ? help  q quit", Dim}}
 	}
 
-	room := v.Height - 1 // of the title
-	if v.Keys || v.Message != "" {
+	room := view.Height - 1 // of the title
+	if view.Keys || view.Message != "" {
 		room--
 	}
 
 	// Unlimited height: more lines than any moment has.
-	if v.Height == 0 {
+	if view.Height == 0 {
 		room = 1 << 20
 	}
 
-	if v.Help {
+	if view.Help {
 		s.lines = append(s.lines, s.help(room)...)
 	} else {
-		s.body(m, room)
+		s.body(moment, room)
 	}
 
-	if v.Keys || v.Message != "" {
+	if view.Keys || view.Message != "" {
 		// The keys stay on the last line, however short the rest is.
-		for v.Height > 0 && len(s.lines) < v.Height-1 {
+		for view.Height > 0 && len(s.lines) < view.Height-1 {
 			s.lines = append(s.lines, nil)
 		}
 		s.lines = append(s.lines, last)

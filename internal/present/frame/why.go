@@ -53,8 +53,8 @@ func isNow(x *diagnose.Incident, at time.Time) bool {
 }
 
 // now describes the current state, and what to do about it first.
-func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
-	stalled := slices.IndexFunc(m.Clients, func(c Client) bool { return c.Stalled })
+func now(moment *Moment, report *diagnose.Report, x *diagnose.Incident) Now {
+	stalled := slices.IndexFunc(moment.Clients, func(c Client) bool { return c.Stalled })
 	switch {
 	// Slower is not stalled: clients still make progress.
 	case x != nil && x.Kind == diagnose.Worse:
@@ -65,7 +65,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 		return Now{Critical, x.Subject + ": " + why + traced(x.Measured), fix}
 	// Clients are stalled, but the last diagnosis has no incident at this moment.
 	case stalled >= 0:
-		c := m.Clients[stalled]
+		c := moment.Clients[stalled]
 		text := c.Name
 		if !math.IsNaN(c.Worst) && !math.IsNaN(c.Usual) {
 			text += " rose from " + units.Seconds(c.Usual) + " to " + units.Seconds(c.Worst)
@@ -73,15 +73,16 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 		return Now{Critical, text + "; looking for the cause", ""}
 	// Without a latency or a device there is nothing in which a stall could be seen, so "no
 	// stall" would be a false all-clear.
-	case len(m.Clients) == 0 && len(m.Devices) == 0:
+	case len(moment.Clients) == 0 && len(moment.Devices) == 0:
 		return Now{Unknown, "these sources report nothing that could stall", ""}
 	}
 
 	// A warning counts only if it still holds and the screen shows the present: nothing is
 	// known about how long it held at an earlier moment.
-	if r != nil {
-		for _, f := range r.Findings {
-			if f.Kind == diagnose.Cause && f.Severity == diagnose.Warning && f.Ongoing && !m.At.Before(m.To) {
+	if report != nil {
+		for _, f := range report.Findings {
+			if f.Kind == diagnose.Cause && f.Severity == diagnose.Warning && f.Ongoing &&
+				!moment.At.Before(moment.To) {
 				_, fix := why([]diagnose.Finding{f})
 				return Now{Warning, "no stall, but: " + f.Title + " (" + f.Subject + ")", fix}
 			}
@@ -90,12 +91,12 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 
 	n := Now{Good, "no stall", ""}
 	// Devices alone do not show whether clients waited.
-	if len(m.Clients) == 0 {
+	if len(moment.Clients) == 0 {
 		n.Text = "no device stall; no source reports how long clients wait"
 	}
 
-	if len(m.Incidents) > 0 {
-		n.Text += " since " + units.Seconds(m.At.Sub(m.Incidents[0].To).Seconds())
+	if len(moment.Incidents) > 0 {
+		n.Text += " since " + units.Seconds(moment.At.Sub(moment.Incidents[0].To).Seconds())
 	}
 
 	return n

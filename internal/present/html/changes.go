@@ -36,12 +36,12 @@ func changes(c document.Changes) template.HTML {
 	// Some room beyond the largest change, so that its mark is not at the very edge.
 	reach = min(reach*1.15, changesMost)
 	height := 14 + changesRow*float64(len(rows)) + 20
-	d := newDrawing(changesWidth, height, fmt.Sprintf("Changes of %d figures with their intervals", len(rows)))
+	drawing := newDrawing(changesWidth, height, fmt.Sprintf("Changes of %d figures with their intervals", len(rows)))
 	x := scale{from: 1 / reach, to: reach, start: changesLeft, end: changesWidth - changesRight, change: true}
 	bottom := height - 18
 	// The margin is the same factor down and up, so its upper end is 1/(1-margin).
-	d.rect("margin", x.at(1-c.Margin), 6, x.at(1/(1-c.Margin))-x.at(1-c.Margin), bottom-6)
-	d.text("tick", "middle", x.at(1), height-4, "as before")
+	drawing.rect("margin", x.at(1-c.Margin), 6, x.at(1/(1-c.Margin))-x.at(1-c.Margin), bottom-6)
+	drawing.text("tick", "middle", x.at(1), height-4, "as before")
 
 	// The ticks are in order of importance: each is labelled only if none before it is too
 	// close.
@@ -53,16 +53,16 @@ func changes(c document.Changes) template.HTML {
 			continue
 		}
 		named = append(named, at)
-		d.line("grid", at, 6, at, bottom)
-		d.text("tick", "middle", at, height-4, strings.TrimSuffix(units.Change(tick), ".0"))
+		drawing.line("grid", at, 6, at, bottom)
+		drawing.text("tick", "middle", at, height-4, strings.TrimSuffix(units.Change(tick), ".0"))
 	}
 
-	d.line("axis", x.at(1), 6, x.at(1), bottom)
+	drawing.line("axis", x.at(1), 6, x.at(1), bottom)
 	for i, f := range rows {
-		d.change(f, x, 18+changesRow*float64(i))
+		drawing.change(f, x, 18+changesRow*float64(i))
 	}
 
-	return d.done()
+	return drawing.done()
 }
 
 // change draws one figure's interval and mark in a row.

@@ -32,11 +32,11 @@ func frontier(f document.Frontier) template.HTML {
 }
 
 // drawnFrontier plots prices on the x axis and latencies, logarithmically, on the y axis.
-func drawnFrontier(f document.Frontier, size frontierSize) template.HTML {
-	all := f.Points
+func drawnFrontier(frontier document.Frontier, size frontierSize) template.HTML {
+	all := frontier.Points
 	cheapest, dearest := all[0].MonthlyUSD, all[0].MonthlyUSD
 
-	low, high := f.MostSeconds, f.MostSeconds
+	low, high := frontier.MostSeconds, frontier.MostSeconds
 	for _, x := range all {
 		cheapest, dearest = min(cheapest, x.MonthlyUSD), max(dearest, x.MonthlyUSD)
 		low, high = min(low, x.LowSeconds), max(high, x.HighSeconds)
@@ -48,25 +48,25 @@ func drawnFrontier(f document.Frontier, size frontierSize) template.HTML {
 	}
 
 	margin := max((dearest-cheapest)*0.06, 1)
-	d := newDrawing(size.width, size.height,
-		fmt.Sprintf("Price against %s: %d layouts from %s to %s a month", f.Objective, len(all),
+	drawing := newDrawing(size.width, size.height,
+		fmt.Sprintf("Price against %s: %d layouts from %s to %s a month", frontier.Objective, len(all),
 			units.Dollars(cheapest), units.Dollars(dearest)))
 	x := scale{from: max(0, cheapest-margin), to: dearest + margin, start: size.left, end: size.width - 28}
 
 	y := scale{from: low / 1.3, to: high * 1.3, start: size.height - frontierBottom, end: 10, log: true}
 	for _, v := range y.decades(16) {
-		d.line("grid", x.start, y.at(v), x.end, y.at(v))
-		d.text("tick", "end", size.left-6, y.at(v)+4, units.Tick(v, "seconds"))
+		drawing.line("grid", x.start, y.at(v), x.end, y.at(v))
+		drawing.text("tick", "end", size.left-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
 
 	for _, v := range between(x.from, x.to, size.prices) {
-		d.line("grid", x.at(v), y.start, x.at(v), y.end)
-		d.text("tick", "middle", x.at(v), size.height-frontierBottom+15, units.Dollars(v))
+		drawing.line("grid", x.at(v), y.start, x.at(v), y.end)
+		drawing.text("tick", "middle", x.at(v), size.height-frontierBottom+15, units.Dollars(v))
 	}
 
-	d.text("tick", "end", x.end, size.height-4, "a month")
-	d.line("limit", x.start, y.at(f.MostSeconds), x.end, y.at(f.MostSeconds))
-	d.text("mark-text", "end", x.end, y.at(f.MostSeconds)-4, f.Objective+" < "+units.Seconds(f.MostSeconds))
+	drawing.text("tick", "end", x.end, size.height-4, "a month")
+	drawing.line("limit", x.start, y.at(frontier.MostSeconds), x.end, y.at(frontier.MostSeconds))
+	drawing.text("mark-text", "end", x.end, y.at(frontier.MostSeconds)-4, frontier.Objective+" < "+units.Seconds(frontier.MostSeconds))
 
 	// A staircase: until the next price, more money does not help.
 	var steps strings.Builder
@@ -78,22 +78,22 @@ func drawnFrontier(f document.Frontier, size frontierSize) template.HTML {
 		fmt.Fprintf(&steps, "H%sV%s", coordinate(x.at(p.MonthlyUSD)), coordinate(y.at(p.Seconds)))
 	}
 
-	d.path("series series1", steps.String())
+	drawing.path("series series1", steps.String())
 	for i, p := range all {
 		at, value := x.at(p.MonthlyUSD), y.at(p.Seconds)
-		d.line("error", at, y.at(p.LowSeconds), at, y.at(p.HighSeconds))
+		drawing.line("error", at, y.at(p.LowSeconds), at, y.at(p.HighSeconds))
 		switch {
 		case p.Chosen:
-			d.marker(3, at, value)
+			drawing.marker(3, at, value)
 		case p.Now:
-			d.marker(1, at, value)
+			drawing.marker(1, at, value)
 		default:
-			d.marker(0, at, value)
+			drawing.marker(0, at, value)
 		}
-		d.text("mark-text", "start", at+7, value-6, number(i+1))
+		drawing.text("mark-text", "start", at+7, value-6, number(i+1))
 	}
 
-	return d.done()
+	return drawing.done()
 }
 
 // between returns round values within a range.

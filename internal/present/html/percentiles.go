@@ -22,18 +22,18 @@ func percentiles(p document.Percentiles) template.HTML {
 	}
 
 	const width, height, left, bottom, top = densityWidth, 210.0, 66.0, 20.0, 8.0
-	d := newDrawing(width, height, "Latency by percentile")
+	drawing := newDrawing(width, height, "Latency by percentile")
 	x := scale{from: -0.3, to: float64(len(p.Names)) - 0.7, start: left, end: width - 8}
 
 	y := scale{from: low / 1.5, to: high * 1.5, start: height - bottom, end: top, log: true}
 	for _, v := range y.decades(16) {
-		d.line("grid", x.start, y.at(v), x.end, y.at(v))
-		d.text("tick", "end", left-6, y.at(v)+4, units.Tick(v, "seconds"))
+		drawing.line("grid", x.start, y.at(v), x.end, y.at(v))
+		drawing.text("tick", "end", left-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
 
 	for i, name := range p.Names {
-		d.line("grid", x.at(float64(i)), y.start, x.at(float64(i)), y.end)
-		d.text("tick", "middle", x.at(float64(i)), height-5, name)
+		drawing.line("grid", x.at(float64(i)), y.start, x.at(float64(i)), y.end)
+		drawing.text("tick", "middle", x.at(float64(i)), height-5, name)
 	}
 
 	for i, c := range p.Curves {
@@ -49,13 +49,13 @@ func percentiles(p document.Percentiles) template.HTML {
 				move = "M"
 			}
 			trace.WriteString(move + coordinate(x.at(float64(k))) + " " + coordinate(y.at(*value)))
-			d.marker(i, x.at(float64(k)), y.at(*value))
+			drawing.marker(i, x.at(float64(k)), y.at(*value))
 		}
 
-		d.path("series series"+number(i%document.SeriesStyles+1), trace.String())
+		drawing.path("series series"+number(i%document.SeriesStyles+1), trace.String())
 	}
 
-	return d.done()
+	return drawing.done()
 }
 
 // marker draws a point of a series. Each series has its own shape, so that colour is not needed to

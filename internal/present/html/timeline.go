@@ -132,61 +132,61 @@ const (
 )
 
 // still draws a chart as static SVG.
-func still(t *document.Timeline, c document.Chart) template.HTML {
-	d := newDrawing(stillWidth, stillHeight, c.Title+" over time, "+c.Most())
-	steps, top := niceSteps(max(c.High(), 0), 3)
+func still(axis *document.Timeline, chart document.Chart) template.HTML {
+	drawing := newDrawing(stillWidth, stillHeight, chart.Title+" over time, "+chart.Most())
+	steps, top := niceSteps(max(chart.High(), 0), 3)
 
 	// A share is read against the whole, so its axis ends at 100 %.
-	if c.Unit == "ratio" && c.High() > 0.5 && c.High() <= 1 {
+	if chart.Unit == "ratio" && chart.High() > 0.5 && chart.High() <= 1 {
 		steps, top = []float64{0, 0.5, 1}, 1
 	}
 
-	x := scale{from: t.FromS, to: t.ToS, start: stillLeft, end: stillWidth - 4}
+	x := scale{from: axis.FromS, to: axis.ToS, start: stillLeft, end: stillWidth - 4}
 	y := scale{from: 0, to: top, start: stillHeight - stillBottom, end: stillTop}
-	if low := c.Low(); c.Log && low > 0 {
+	if low := chart.Low(); chart.Log && low > 0 {
 		y.log = true
-		y.from, y.to = decadesAround(low, c.High())
+		y.from, y.to = decadesAround(low, chart.High())
 		steps, top = y.decades(16), y.to
 	}
 
 	// Bands come first, so that lines are drawn over them.
-	for _, b := range t.Bands {
+	for _, b := range axis.Bands {
 		for _, s := range b.Spans {
 			from, to := x.at(s[0]), x.at(s[1])
 			if b.Kind == "stall" {
-				d.rect("band-stall", from, y.end, max(1, to-from), y.start-y.end)
-				d.rect("band-stall-edge", from, y.end-4, max(1, to-from), 3)
+				drawing.rect("band-stall", from, y.end, max(1, to-from), y.start-y.end)
+				drawing.rect("band-stall-edge", from, y.end-4, max(1, to-from), 3)
 			} else {
-				d.rect("band-checkpoint", from, y.start+1, max(1, to-from), 4)
+				drawing.rect("band-checkpoint", from, y.start+1, max(1, to-from), 4)
 			}
 		}
 	}
 
 	for _, v := range steps {
-		d.line("grid", x.start, y.at(v), x.end, y.at(v))
-		d.text("tick", "end", stillLeft-6, y.at(v)+4, units.Tick(v, c.Unit))
+		drawing.line("grid", x.start, y.at(v), x.end, y.at(v))
+		drawing.text("tick", "end", stillLeft-6, y.at(v)+4, units.Tick(v, chart.Unit))
 	}
 
 	// A limit far above the values would flatten their curve, so it does not extend the axis.
-	if c.Limit > y.from && c.Limit < top {
-		d.line("limit", x.start, y.at(c.Limit), x.end, y.at(c.Limit))
+	if chart.Limit > y.from && chart.Limit < top {
+		drawing.line("limit", x.start, y.at(chart.Limit), x.end, y.at(chart.Limit))
 	}
 
-	for _, cut := range t.Cuts {
-		d.line("grid", x.at(cut.AtS), y.start, x.at(cut.AtS), y.end)
+	for _, cut := range axis.Cuts {
+		drawing.line("grid", x.at(cut.AtS), y.start, x.at(cut.AtS), y.end)
 	}
 
-	for _, m := range t.Marks {
-		d.line("moment", x.at(m.AtS), y.start, x.at(m.AtS), y.end)
+	for _, m := range axis.Marks {
+		drawing.line("moment", x.at(m.AtS), y.start, x.at(m.AtS), y.end)
 	}
 
-	for _, s := range c.Series {
-		d.path("series series"+number(s.Style), trace(t, c, s, x, y))
+	for _, s := range chart.Series {
+		drawing.path("series series"+number(s.Style), trace(axis, chart, s, x, y))
 	}
 
-	d.text("tick", "start", stillLeft, stillHeight-3, t.Clock(t.FromS))
-	d.text("tick", "end", stillWidth-4, stillHeight-3, t.Clock(t.ToS))
-	return d.done()
+	drawing.text("tick", "start", stillLeft, stillHeight-3, axis.Clock(axis.FromS))
+	drawing.text("tick", "end", stillWidth-4, stillHeight-3, axis.Clock(axis.ToS))
+	return drawing.done()
 }
 
 // decadesAround returns the ends of a logarithmic axis: a power of ten, or 3 times one.

@@ -10,22 +10,22 @@ import (
 )
 
 // table writes a table, folded if it says so. Empty columns are omitted.
-func (p *page) table(t *document.Table) {
-	if len(t.Rows) == 0 {
+func (p *page) table(tab *document.Table) {
+	if len(tab.Rows) == 0 {
 		return
 	}
 
 	// The copy without Fold ends the recursion.
-	if t.Fold != "" {
-		unfolded := *t
+	if tab.Fold != "" {
+		unfolded := *tab
 		unfolded.Fold = ""
-		p.folded(t.Fold, func() { p.table(&unfolded) })
+		p.folded(tab.Fold, func() { p.table(&unfolded) })
 		return
 	}
 
 	var keep []int
-	for i := range t.Columns {
-		if slices.ContainsFunc(t.Rows, func(row []document.Cell) bool {
+	for i := range tab.Columns {
+		if slices.ContainsFunc(tab.Rows, func(row []document.Cell) bool {
 			return i < len(row) && (row[i].Text != "" || row[i].Note != "" || row[i].Bar != nil)
 		}) {
 			keep = append(keep, i)
@@ -34,7 +34,7 @@ func (p *page) table(t *document.Table) {
 
 	var head, rule, b strings.Builder
 	for _, i := range keep {
-		c := t.Columns[i]
+		c := tab.Columns[i]
 		head.WriteString("| " + inline(c.Text) + reference(c.Ref) + " ")
 		if c.Number {
 			rule.WriteString("| ---: ")
@@ -44,7 +44,7 @@ func (p *page) table(t *document.Table) {
 	}
 
 	b.WriteString(head.String() + "|\n" + rule.String() + "|\n")
-	for _, row := range t.Rows {
+	for _, row := range tab.Rows {
 		for _, i := range keep {
 			c := document.Cell{}
 			if i < len(row) {
@@ -56,7 +56,7 @@ func (p *page) table(t *document.Table) {
 	}
 
 	p.para(strings.TrimSuffix(b.String(), "\n"))
-	for _, n := range t.Notes {
+	for _, n := range tab.Notes {
 		p.para(line(n))
 	}
 }

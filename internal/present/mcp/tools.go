@@ -65,38 +65,38 @@ type named struct {
 
 type nothing struct{}
 
-func (t *tools) add(s *sdk.Server) {
-	tool(t, s, "sources", "List what can be read: recordings, captures, servers.",
+func (t *tools) add(server *sdk.Server) {
+	tool(t, server, "sources", "List what can be read: recordings, captures, servers.",
 		func(context.Context, nothing) (string, error) { return t.bound(t.list()), nil })
 	tool(t,
-		s,
+		server,
 		"diagnose", "Find why a database stalls: the verdict, its causes with evidence, what is ruled out, and how to fix it.",
 		func(ctx context.Context, in judging) (string, error) { return t.diagnose(ctx, in, "markdown") })
 
 	tool(t,
-		s,
+		server,
 		"incidents", "List the incidents in a recording as JSON, most harmful first: time, affected operations, harm and causes.",
 		t.incidents)
 
-	tool(t, s, "metrics", "List the metrics of sources with their units and time spans.",
+	tool(t, server, "metrics", "List the metrics of sources with their units and time spans.",
 		func(ctx context.Context, in matching) (string, error) {
 			return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--like=", in.Match))
 		})
 
-	tool(t, s, "query", "Evaluate a PromQL expression over sources.", t.query)
-	tool(t, s, "simulate", "Simulate a scenario: latencies, checkpoints, volumes, stalls.",
+	tool(t, server, "query", "Evaluate a PromQL expression over sources.", t.query)
+	tool(t, server, "simulate", "Simulate a scenario: latencies, checkpoints, volumes, stalls.",
 		func(ctx context.Context, in running) (string, error) {
 			return t.scenario(ctx, in, []string{"simulate", "-o", "markdown"})
 		})
 
-	tool(t, s, "plan", "Find the cheapest storage layout and settings that meet an objective.",
+	tool(t, server, "plan", "Find the cheapest storage layout and settings that meet an objective.",
 		func(ctx context.Context, in planning) (string, error) {
 			args := each([]string{"plan", "-o", "markdown"}, "--objective=", in.Objective)
 			args = each(args, "--keep=", in.Keep)
 			return t.scenario(ctx, in.running, optional(args, "--budget=", in.Budget))
 		})
 
-	tool(t, s, "catalog", "Show volume and instance types: limits and prices.",
+	tool(t, server, "catalog", "Show volume and instance types: limits and prices.",
 		func(ctx context.Context, in named) (string, error) {
 			if in.Name == "" {
 				return t.call(ctx, "catalog", "list")
@@ -104,7 +104,7 @@ func (t *tools) add(s *sdk.Server) {
 			return t.call(ctx, "catalog", "show", "--", in.Name)
 		})
 
-	tool(t, s, "rule", "Explain a rule: when it holds, why, and how to fix it.",
+	tool(t, server, "rule", "Explain a rule: when it holds, why, and how to fix it.",
 		func(ctx context.Context, in named) (string, error) {
 			if in.Name == "" {
 				return t.call(ctx, "rules", "list")

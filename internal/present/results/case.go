@@ -16,73 +16,74 @@ import (
 // Case is a walk through a published case: its steps with each published figure next to the
 // model's, where the published claim is wrong, the plan with its files and proof, and the simulated
 // scenario with its charts.
-func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document {
-	c := k.Case
-	title := strings.ToUpper(c.Title[:min(1, len(c.Title))]) + c.Title[min(1, len(c.Title)):]
-	p := &document.Document{Kind: "Case", Title: title, Verdict: title, Lead: []string{c.Published}}
+func Case(pack *rules.Pack, walk *casebook.Walk, origin Origin) *document.Document {
+	published := walk.Case
+	title := strings.ToUpper(published.Title[:min(1, len(published.Title))]) + published.Title[min(1,
+		len(published.Title)):]
+	doc := &document.Document{Kind: "Case", Title: title, Verdict: title, Lead: []string{published.Published}}
 
-	for _, v := range c.Variants {
+	for _, v := range published.Variants {
 		origin.Sets = append(origin.Sets, v.Set)
 	}
 
-	g, queries := newLedger(origin), diagnosis.NewQueries(pack)
-	g.page("This walk")
-	if found := planVerdict(k.Plan); found != "" {
-		p.Verdict += ": " + found
+	ledger, queries := newLedger(origin), diagnosis.NewQueries(pack)
+	ledger.page("This walk")
+	if found := planVerdict(walk.Plan); found != "" {
+		doc.Verdict += ": " + found
 	}
 
-	p.Facts = caseFacts(k, g)
-	for i, s := range k.Steps {
+	doc.Facts = caseFacts(walk, ledger)
+	for i, s := range walk.Steps {
 		out := document.Section{ID: "step" + strconv.Itoa(i+1), Title: sentenceCase(s.Step),
 			Parts: []document.Part{{Text: s.Text}}}
 		// The published cause appears next to the rules' result, which is found without knowing it.
-		if s.Step == "cause" && k.Diagnosis != nil {
+		if s.Step == "cause" && walk.Diagnosis != nil {
 			out.Parts = append(out.Parts, document.Part{Text: "Diagnosis of the simulated recording: " +
-				k.Diagnosis.Verdict},
-				document.Part{Text: "Rules that hold: " + strings.Join(k.Diagnosis.Rules, ", ") + "."})
+				walk.Diagnosis.Verdict},
+				document.Part{Text: "Rules that hold: " + strings.Join(walk.Diagnosis.Rules, ", ") + "."})
 		}
 		if len(s.Figures) > 0 {
-			out.Parts = append(out.Parts, document.Part{Table: walkedTable(c, s.Figures, g)})
+			out.Parts = append(out.Parts, document.Part{Table: walkedTable(published, s.Figures, ledger)})
 		}
-		p.Sections = append(p.Sections, out)
+		doc.Sections = append(doc.Sections, out)
 	}
 
-	p.Sections = append(p.Sections, caseEnd(k, queries, g)...)
-	if len(k.Corrections) > 0 {
+	doc.Sections = append(doc.Sections, caseEnd(walk, queries, ledger)...)
+	if len(walk.Corrections) > 0 {
 		out := document.Section{ID: "wrong", Title: "Where the published claim is wrong"}
-		for _, x := range k.Corrections {
+		for _, x := range walk.Corrections {
 			out.Parts = append(out.Parts, document.Part{Quote: x.Claim}, document.Part{Text: x.Truth})
 			if len(x.Figures) > 0 {
-				out.Parts = append(out.Parts, document.Part{Table: walkedTable(c, x.Figures, g)})
+				out.Parts = append(out.Parts, document.Part{Table: walkedTable(published, x.Figures, ledger)})
 			}
 		}
-		p.Sections = append(p.Sections, out)
+		doc.Sections = append(doc.Sections, out)
 	}
 
-	if len(c.Server) > 0 {
-		p.Sections = append(p.Sections, serverSection(c.Server))
+	if len(published.Server) > 0 {
+		doc.Sections = append(doc.Sections, serverSection(published.Server))
 	}
 
-	if len(k.Tried) > 0 {
-		p.Sections = append(p.Sections, triedSection(k.Tried, g))
+	if len(walk.Tried) > 0 {
+		doc.Sections = append(doc.Sections, triedSection(walk.Tried, ledger))
 	}
 
-	if len(k.Results) > 0 && k.Results[0] != nil {
-		g.runs(k.Results)
-		p.Sections = append(p.Sections, compareSection(k.Results, g))
-		first := len(p.Sections)
-		resultSections(p, k.Results, g)
-		for i := range p.Sections[first:] {
+	if len(walk.Results) > 0 && walk.Results[0] != nil {
+		ledger.runs(walk.Results)
+		doc.Sections = append(doc.Sections, compareSection(walk.Results, ledger))
+		first := len(doc.Sections)
+		resultSections(doc, walk.Results, ledger)
+		for i := range doc.Sections[first:] {
 			// A terminal user can get these from plimsoll simulate, variant by variant.
-			p.Sections[first+i].Only = document.Page | document.Markdown
+			doc.Sections[first+i].Only = document.Page | document.Markdown
 		}
 	}
 
-	p.Sections = append(p.Sections, caseTrust(k, g))
-	p.Sections = append(p.Sections, g.section()...)
-	p.Sections = append(p.Sections, queries.Section()...)
+	doc.Sections = append(doc.Sections, caseTrust(walk, ledger))
+	doc.Sections = append(doc.Sections, ledger.section()...)
+	doc.Sections = append(doc.Sections, queries.Section()...)
 
-	return p
+	return doc
 }
 
 func sentenceCase(s string) string {

@@ -254,30 +254,30 @@ func Instance(i *catalog.InstanceType) (*document.Document, error) {
 	return p.done(), nil
 }
 
-func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error) {
+func (p *product) instanceFacts(machine *catalog.InstanceType) ([]document.Term, error) {
 	var out []document.Term
 	add := func(name, value, note string, s catalog.Source) {
 		out = append(out, p.fact(catalog.Fact{Name: name, Value: value, Source: s, Note: note}))
 	}
 	lane := func(volumes, note string, base, most volume.Rate) {
-		add(volumes+", sustained", rateText(base), note, i.Source)
+		add(volumes+", sustained", rateText(base), note, machine.Source)
 		switch {
 		case most != base:
-			add(volumes+", 30 minutes", rateText(most), burstNote(i), i.Source)
-		case i.Of() == "aws":
-			add(volumes+" burst", "none", "", i.Source)
+			add(volumes+", 30 minutes", rateText(most), burstNote(machine), machine.Source)
+		case machine.Of() == "aws":
+			add(volumes+" burst", "none", "", machine.Source)
 		}
 	}
 
-	volumes := networkVolumes(i)
+	volumes := networkVolumes(machine)
 	switch {
-	case i.HasEBS:
-		lane(volumes, "all volumes together", i.Baseline, i.Maximum)
-	case len(i.Lanes) == 0:
-		add(volumes+" limits", "unknown", "", i.Source)
+	case machine.HasEBS:
+		lane(volumes, "all volumes together", machine.Baseline, machine.Maximum)
+	case len(machine.Lanes) == 0:
+		add(volumes+" limits", "unknown", "", machine.Source)
 	}
 
-	for _, l := range i.Lanes {
+	for _, l := range machine.Lanes {
 		name := strings.Join(strings.Fields(l.Volumes), " and ")
 		if l.Volumes == "cached" {
 			name = "managed disks (cached by the host)"
@@ -285,34 +285,34 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 		lane(name, "all of them together", l.Baseline, l.Maximum)
 	}
 
-	if i.Cards > 1 {
-		add("EBS cards", fmt.Sprint(i.Cards),
-			"each provides an equal share of this to the volumes attached to it: card in a scenario", i.Source)
+	if machine.Cards > 1 {
+		add("EBS cards", fmt.Sprint(machine.Cards),
+			"each provides an equal share of this to the volumes attached to it: card in a scenario", machine.Source)
 	}
 
-	if w, err := i.Weighted(weighted); err == nil && i.Weighting {
+	if w, err := machine.Weighted(weighted); err == nil && machine.Weighting {
 		add("with bandwidth weighting "+weighted, rateText(w.Baseline),
-			"free, but at the expense of network bandwidth: host.bandwidth_weighting in a scenario", i.Source)
+			"free, but at the expense of network bandwidth: host.bandwidth_weighting in a scenario", machine.Source)
 	}
 
-	if i.Attachments > 0 {
-		add("volumes", fmt.Sprintf("%d at most", i.Attachments),
-			"on some types network interfaces also count", i.Source)
+	if machine.Attachments > 0 {
+		add("volumes", fmt.Sprintf("%d at most", machine.Attachments),
+			"on some types network interfaces also count", machine.Source)
 	}
 
-	d := i.Disk
+	d := machine.Disk
 	if d.Count > 0 {
 		add("local disks", fmt.Sprintf("%d x %s", d.Count, d.Size.Exact()),
-			"lost when the instance stops", i.Source)
+			"lost when the instance stops", machine.Source)
 	}
 
 	if d.Count > 0 && d.Measured() {
 		o := catalog.Order{Type: catalog.LocalType}
-		gives, err := o.Gives(i)
+		gives, err := o.Gives(machine)
 		if err != nil {
 			return nil, err
 		}
-		limits, err := o.Limits(i)
+		limits, err := o.Limits(machine)
 		if err != nil {
 			return nil, err
 		}

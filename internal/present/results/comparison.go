@@ -17,19 +17,19 @@ type compared struct {
 }
 
 func comparedFigures(results []*simulate.Result, g *ledger) []compared {
-	r := results[0]
+	result := results[0]
 	class := func(kind, part string) func() string {
-		return func() string { return g.classEvidence(r, kind, part) }
+		return func() string { return g.classEvidence(result, kind, part) }
 	}
-	cycles := func() string { return g.cyclesEvidence(r) }
+	cycles := func() string { return g.cyclesEvidence(result) }
 	rows := []compared{
 		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec },
-			func() string { return g.doneEvidence(r) }},
+			func() string { return g.doneEvidence(result) }},
 		{"write p50", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P50Seconds },
 			class("write", "all")},
 		{"write p99", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P99Seconds },
 			class("write", "all")},
-		{"write p99 in a " + cycleWord(r), "seconds",
+		{"write p99 in a " + cycleWord(result), "seconds",
 			func(r *simulate.Result) *float64 { return r.Writes.DuringCheckpoint.P99Seconds },
 			class("write", "during_checkpoint")},
 		{"write p99 outside", "seconds", outsideCycles, class("write", "outside_checkpoint")},
@@ -39,10 +39,10 @@ func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 			class("read", "all")},
 		{"read p99", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P99Seconds },
 			class("read", "all")},
-		{cycleWord(r) + ", median", "seconds",
+		{cycleWord(result) + ", median", "seconds",
 			func(r *simulate.Result) *float64 { return r.Checkpoints.MedianSeconds }, cycles},
 		{"page cache dirty, most", "bytes", func(r *simulate.Result) *float64 { return &r.Host.DirtyBytesMax },
-			func() string { return g.dirtyEvidence(r) }},
+			func() string { return g.dirtyEvidence(result) }},
 	}
 
 	for _, name := range volumesCompared(results) {

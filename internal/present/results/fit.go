@@ -11,13 +11,13 @@ import (
 )
 
 // Fit shows a scenario that was fitted to a recording: the evidence for each value, and the file.
-func Fit(f *fit.Fitted) *document.Document {
+func Fit(fitted *fit.Fitted) *document.Document {
 	count := map[fit.Known]int{}
 	tab := &document.Table{Caption: "Values of the scenario",
 		Columns: []document.Column{{Text: "key"}, {Text: "value"}, {Text: "between"}, {Text: "known"},
 			{Text: "evidence"}}}
-	for i := range f.Values {
-		v := &f.Values[i]
+	for i := range fitted.Values {
+		v := &fitted.Values[i]
 		count[v.Known]++
 		value := document.Cell{Text: orUnknown(v.Text)}
 
@@ -34,17 +34,17 @@ func Fit(f *fit.Fitted) *document.Document {
 			{Text: string(v.Known)}, evidence})
 	}
 
-	d := &document.Document{Kind: "Fit", Title: f.Name,
-		Verdict: fmt.Sprintf("%s: %d values are measured, %d inferred, %d assumed.", f.Name, count[fit.Measured],
+	d := &document.Document{Kind: "Fit", Title: fitted.Name,
+		Verdict: fmt.Sprintf("%s: %d values are measured, %d inferred, %d assumed.", fitted.Name, count[fit.Measured],
 			count[fit.Inferred], count[fit.Assumed]),
 		Lead: []string{fmt.Sprintf("Fitted to a recording of %s (%s).",
-			units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339))}}
+			units.Seconds(fitted.To.Sub(fitted.From).Seconds()), fitted.From.UTC().Format(time.RFC3339))}}
 
-	for _, r := range f.Remarks {
+	for _, r := range fitted.Remarks {
 		d.Lead = append(d.Lead, document.Sentence(r))
 	}
 
-	lines := strings.Split(strings.TrimRight(string(f.YAML()), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(string(fitted.YAML()), "\n"), "\n")
 	d.Sections = []document.Section{
 		{ID: "values", Title: "Values", Parts: []document.Part{{Table: tab}}},
 		{ID: "scenario", Title: "The scenario",

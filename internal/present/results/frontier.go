@@ -18,19 +18,19 @@ type plottedLayout struct {
 
 // frontierSection shows price against the first objective. It is omitted without prices, and if
 // fewer than two layouts can be compared.
-func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
-	if p.Unpriced || len(p.Frontier) < 2 || len(p.Objectives) == 0 {
+func frontierSection(planned *plan.Plan, g *ledger) (document.Section, bool) {
+	if planned.Unpriced || len(planned.Frontier) < 2 || len(planned.Objectives) == 0 {
 		return document.Section{}, false
 	}
 
-	objective := p.Objectives[0]
+	objective := planned.Objectives[0]
 	name := objective.Name + "_seconds"
 
 	var all []plottedLayout
-	for _, l := range p.Frontier {
+	for _, l := range planned.Frontier {
 		if f, ok := l.Predicted[name]; ok && f.Value > 0 {
-			all = append(all, plottedLayout{l, f, p.Now != nil && slices.Equal(l.Sets, p.Now.Sets),
-				p.Chosen != nil && slices.Equal(l.Sets, p.Chosen.Sets)})
+			all = append(all, plottedLayout{l, f, planned.Now != nil && slices.Equal(l.Sets, planned.Now.Sets),
+				planned.Chosen != nil && slices.Equal(l.Sets, planned.Chosen.Sets)})
 		}
 	}
 
@@ -56,7 +56,7 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		}
 
 		text := setsText(x.Layout)
-		if p.New || x.Platform != "" {
+		if planned.New || x.Platform != "" {
 			text = orderedText(x.Layout)
 		}
 		name := text

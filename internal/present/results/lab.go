@@ -29,53 +29,53 @@ type LabResult struct {
 
 // LabRun shows a run of the lab like a simulation, with the model's figures in a table and in the
 // charts.
-func LabRun(r LabResult, origin Origin) *document.Document {
-	measured := *r.Result
+func LabRun(labResult LabResult, origin Origin) *document.Document {
+	measured := *labResult.Result
 	measured.Variant = "lab"
-	if r.Existing {
+	if labResult.Existing {
 		measured.Volumes = nil
 	}
 
 	results := []*simulate.Result{&measured}
-	p := &document.Document{Kind: "Lab run", Title: measured.Scenario + ": lab run",
-		Verdict: verdictOf(&measured), Lead: []string{loadText(&measured), r.Where}}
-	g := newLedger(origin)
-	g.real = true
-	ran := g.page("The lab")
-	p.Facts = resultFacts(&measured, g)
+	doc := &document.Document{Kind: "Lab run", Title: measured.Scenario + ": lab run",
+		Verdict: verdictOf(&measured), Lead: []string{loadText(&measured), labResult.Where}}
+	ledger := newLedger(origin)
+	ledger.real = true
+	ran := ledger.page("The lab")
+	doc.Facts = resultFacts(&measured, ledger)
 
-	if r.Saturated {
-		p.Verdict = "The lab could not keep up, so this result is invalid."
+	if labResult.Saturated {
+		doc.Verdict = "The lab could not keep up, so this result is invalid."
 	}
 
 	// Lost writes matter more than an invalid measurement, and hold regardless of it.
-	if r.Failure != "" {
-		if r.Saturated {
-			p.Lead = append(p.Lead, p.Verdict)
+	if labResult.Failure != "" {
+		if labResult.Saturated {
+			doc.Lead = append(doc.Lead, doc.Verdict)
 		}
-		p.Verdict = r.Failure
+		doc.Verdict = labResult.Failure
 	}
 
-	for _, text := range r.Remarks {
-		p.Lead = append(p.Lead, document.Sentence(text))
+	for _, text := range labResult.Remarks {
+		doc.Lead = append(doc.Lead, document.Sentence(text))
 	}
 
-	if r.Model != nil {
-		model := *r.Model
+	if labResult.Model != nil {
+		model := *labResult.Model
 		model.Variant = "model"
 		results = append(results, &model)
-		modelled := g.run(&model, g.sets(0))
-		p.Sections = append(p.Sections, besideSection(&measured, &model, r.Saturated, ran, modelled))
+		modelled := ledger.run(&model, ledger.sets(0))
+		doc.Sections = append(doc.Sections, besideSection(&measured, &model, labResult.Saturated, ran, modelled))
 	}
 
-	resultSections(p, results, g)
-	if r.Existing {
-		p.Sections = slices.DeleteFunc(p.Sections, func(s document.Section) bool { return s.ID == "volumes" })
+	resultSections(doc, results, ledger)
+	if labResult.Existing {
+		doc.Sections = slices.DeleteFunc(doc.Sections, func(s document.Section) bool { return s.ID == "volumes" })
 	}
 
-	if len(r.Emulation) > 0 {
-		p.Sections = append(p.Sections,
-			document.Section{ID: "laboratory", Title: "Measurement quality", Parts: r.Emulation})
+	if len(labResult.Emulation) > 0 {
+		doc.Sections = append(doc.Sections,
+			document.Section{ID: "laboratory", Title: "Measurement quality", Parts: labResult.Emulation})
 	}
 
 	trust := document.Section{ID: "trust", Title: "How accurate this is"}
@@ -86,10 +86,10 @@ func LabRun(r LabResult, origin Origin) *document.Document {
 	trust.Parts = append(trust.Parts,
 		document.Part{Text: fmt.Sprintf("Seed %d: every run requests the same operations at the same times, but a real engine handles them differently each time.",
 			measured.Seed)})
-	p.Sections = append(p.Sections, trust)
-	p.Sections = append(p.Sections, g.section()...)
+	doc.Sections = append(doc.Sections, trust)
+	doc.Sections = append(doc.Sections, ledger.section()...)
 
-	return p
+	return doc
 }
 
 // besideSection shows the model's figures next to the lab's.

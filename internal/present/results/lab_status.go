@@ -25,32 +25,32 @@ func LabStatus(all ...*mount.Status) *document.Document {
 		}
 
 		for i := range s.Volumes {
-			v := &s.Volumes[i]
-			row(v.Name, v.Dir, fmt.Sprintf("%s, %s on %s, image %s", units.Size(v.Size).Exact(), v.FileSystem,
-				v.Device, backing))
-			if v.Problem != "" {
-				row("", "PROBLEM", v.Problem)
+			volumeStatus := &s.Volumes[i]
+			row(volumeStatus.Name, volumeStatus.Dir, fmt.Sprintf("%s, %s on %s, image %s", units.Size(volumeStatus.Size).Exact(), volumeStatus.FileSystem,
+				volumeStatus.Device, backing))
+			if volumeStatus.Problem != "" {
+				row("", "PROBLEM", volumeStatus.Problem)
 			}
 
-			row("", "limits", strings.Join(v.Gives, "; "))
-			row("", "I/O", volumeDid(v))
-			if v.Refused > 0 {
-				row("", "full", fmt.Sprintf("%d writes were refused: no space left for the image", v.Refused))
+			row("", "limits", strings.Join(volumeStatus.Gives, "; "))
+			row("", "I/O", volumeDid(volumeStatus))
+			if volumeStatus.Refused > 0 {
+				row("", "full", fmt.Sprintf("%d writes were refused: no space left for the image", volumeStatus.Refused))
 			}
 
 			// Without requests there is no lateness to report.
-			if v.Requests["read"]+v.Requests["write"] == 0 {
+			if volumeStatus.Requests["read"]+volumeStatus.Requests["write"] == 0 {
 				continue
 			}
 
 			state := "emulated"
-			if v.Saturated {
+			if volumeStatus.Saturated {
 				state = "SATURATED"
 			}
 
-			row("", state, Lateness(v))
-			if v.Kernel != nil {
-				row("", "kernel", pathText(v))
+			row("", state, Lateness(volumeStatus))
+			if volumeStatus.Kernel != nil {
+				row("", "kernel", pathText(volumeStatus))
 			}
 		}
 	}

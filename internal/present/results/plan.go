@@ -15,69 +15,70 @@ import (
 
 // Plan shows a plan: what to change, its predicted effect with the model's error, and the price
 // frontier: the layouts for which no other is both cheaper and better.
-func Plan(p *plan.Plan, origin Origin) *document.Document {
-	goal := goal(p.Objectives)
+func Plan(planned *plan.Plan, origin Origin) *document.Document {
+	goal := goal(planned.Objectives)
 	if origin.File == "" {
-		origin.File = p.Scenario.File
+		origin.File = planned.Scenario.File
 	}
 
-	g := newLedger(origin)
+	ledger := newLedger(origin)
 	out := &document.Document{Kind: "Plan", Title: "Plan: " + goal}
-	g.page("This plan")
+	ledger.page("This plan")
 
-	c := p.Chosen
+	layout := planned.Chosen
 	switch {
-	case c != nil && p.New:
-		out.Verdict = newHeadline(p, c) + caveatOf("", c)
-	case c == nil:
-		out.Verdict = "No layout considered reaches " + goal + "." + caveatOf("The nearest: ", p.Nearest)
-	case len(c.Changes) == 0 && p.Unpriced:
-		out.Verdict = "No change needed for " + goal + "." + caveatOf("", c)
-	case len(c.Changes) == 0:
+	case layout != nil && planned.New:
+		out.Verdict = newHeadline(planned, layout) + caveatOf("", layout)
+	case layout == nil:
+		out.Verdict = "No layout considered reaches " + goal + "." + caveatOf("The nearest: ", planned.Nearest)
+	case len(layout.Changes) == 0 && planned.Unpriced:
+		out.Verdict = "No change needed for " + goal + "." + caveatOf("", layout)
+	case len(layout.Changes) == 0:
 		out.Verdict = fmt.Sprintf("No change needed for %s: %s a month as is.", goal,
-			units.Dollars(c.MonthlyUSD)) + caveatOf("", c)
+			units.Dollars(layout.MonthlyUSD)) + caveatOf("", layout)
 	default:
-		out.Verdict = planHeadline(p, c) + caveatOf("", c)
+		out.Verdict = planHeadline(planned, layout) + caveatOf("", layout)
 	}
 
-	where := "in " + p.Region
-	if p.Unpriced {
+	where := "in " + planned.Region
+	if planned.Unpriced {
 		where = "without prices"
 	}
 
 	out.Lead = []string{fmt.Sprintf("%s, %s. Considered %s layouts: simulated %d, ruled out %d without simulation.",
-		p.Scenario.File, where, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
-	out.Facts = planFacts(p, g)
-	if s, ok := platformsSection(p, g); ok {
+		planned.Scenario.File, where, units.Count(planned.Searched.Space), planned.Searched.Simulated,
+		planned.Searched.Pruned)}
+	out.Facts = planFacts(planned, ledger)
+	if s, ok := platformsSection(planned, ledger); ok {
 		out.Sections = append(out.Sections, s)
 	}
-	if c != nil && len(c.Changes) > 0 {
+	if layout != nil && len(layout.Changes) > 0 {
 		title := "What to change"
-		if p.New {
+		if planned.New {
 			title = "What to buy"
 		}
 		out.Sections = append(out.Sections,
 			document.Section{ID: "changes", Title: title, Screen: document.Always,
-				Parts: []document.Part{{Table: changesTable(p, c, g)}}})
+				Parts: []document.Part{{Table: changesTable(planned, layout, ledger)}}})
 	}
 
-	out.Sections = append(out.Sections, predictedSection(p, g))
-	if s, ok := frontierSection(p, g); ok {
+	out.Sections = append(out.Sections, predictedSection(planned, ledger))
+	if s, ok := frontierSection(planned, ledger); ok {
 		out.Sections = append(out.Sections, s)
 	}
 
-	out.Sections = append(out.Sections, planWords(p, g)...)
-	if s, ok := budgetSection(p, g); ok {
+	out.Sections = append(out.Sections, planWords(planned, ledger)...)
+	if s, ok := budgetSection(planned, ledger); ok {
 		out.Sections = append(out.Sections, s)
 	}
 
 	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How accurate this is",
-		Parts: []document.Part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
-	if c != nil && len(c.Sets) > 0 {
-		out.Sections = append(out.Sections, applySection(p, c, g))
+		Parts: []document.Part{{Text: "Error bar: " + planned.ErrorBar() + ".", Ref: ledger.accurate()}}})
+	if layout != nil && len(layout.Sets) > 0 {
+		out.Sections = append(out.Sections, applySection(planned, layout, ledger))
 	}
 
-	out.Sections = append(out.Sections, g.section()...)
+	out.Sections = append(out.Sections, ledger.section()...)
 	return out
 }
 
@@ -150,15 +151,15 @@ func orWord(text, instead string) string {
 	return text
 }
 
-func planFacts(p *plan.Plan, g *ledger) []document.Fact {
-	shown, word := p.Chosen, "chosen"
+func planFacts(planned *plan.Plan, g *ledger) []document.Fact {
+	shown, word := planned.Chosen, "chosen"
 	if shown == nil {
-		shown, word = p.Nearest, "nearest"
+		shown, word = planned.Nearest, "nearest"
 	}
 
 	var out []document.Fact
-	if !p.Unpriced && p.Now != nil {
-		out = append(out, document.Fact{Label: "now, a month", Value: units.Dollars(p.Now.MonthlyUSD),
+	if !planned.Unpriced && planned.Now != nil {
+		out = append(out, document.Fact{Label: "now, a month", Value: units.Dollars(planned.Now.MonthlyUSD),
 			Ref: g.priced()})
 	}
 
@@ -166,12 +167,12 @@ func planFacts(p *plan.Plan, g *ledger) []document.Fact {
 		return out
 	}
 
-	if !p.Unpriced {
+	if !planned.Unpriced {
 		out = append(out, document.Fact{Label: word + ", a month", Value: units.Dollars(shown.MonthlyUSD),
-			Note: againstNow(p.Now, shown), Href: "#frontier", Ref: g.priced()})
+			Note: againstNow(planned.Now, shown), Href: "#frontier", Ref: g.priced()})
 	}
 
-	for _, o := range p.Objectives {
+	for _, o := range planned.Objectives {
 		f, ok := shown.Predicted[o.Name+"_seconds"]
 		if !ok {
 			continue
@@ -183,7 +184,7 @@ func planFacts(p *plan.Plan, g *ledger) []document.Fact {
 		}
 
 		note := units.Seconds(f.Low) + " to " + units.Seconds(f.High) + " with the model's error"
-		if before, ok := predictedNow(p, o.Name+"_seconds"); ok {
+		if before, ok := predictedNow(planned, o.Name+"_seconds"); ok {
 			note += "; now " + units.Seconds(before.Value)
 		}
 
@@ -280,15 +281,15 @@ func needText(need string) string {
 
 // predictedSection shows the model's figures for the current layout and for the layout shown, with
 // the model's error.
-func predictedSection(p *plan.Plan, g *ledger) document.Section {
-	shown, word := p.Chosen, "chosen"
+func predictedSection(planned *plan.Plan, g *ledger) document.Section {
+	shown, word := planned.Chosen, "chosen"
 	if shown == nil {
-		shown, word = p.Nearest, "nearest"
+		shown, word = planned.Nearest, "nearest"
 	}
 
 	now, then, off := "", "", ""
-	if p.Now != nil {
-		now = g.layout(p.Now)
+	if planned.Now != nil {
+		now = g.layout(planned.Now)
 	}
 	if shown != nil {
 		then, off = g.layout(shown), g.accurate()
@@ -298,7 +299,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		Columns: []document.Column{{}, {Text: "now", Number: true, Ref: now}, {Text: word, Number: true, Ref: then},
 			{Text: "with the model's error", Number: true, Ref: off}, {Text: "change", Number: true}}}
 	var names []string
-	for _, o := range p.Objectives {
+	for _, o := range planned.Objectives {
 		names = append(names, o.Name+"_seconds")
 	}
 
@@ -316,7 +317,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 			unit = "1/s"
 		}
 
-		before, was := predictedNow(p, name)
+		before, was := predictedNow(planned, name)
 		row := []document.Cell{{Text: label}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Number: true},
 			{Number: true}}
 		if was {
@@ -340,7 +341,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		}
 	}
 
-	if p.Now == nil {
+	if planned.Now == nil {
 		// A new deployment has no "now" and no change from it.
 		tab.Columns = slices.Delete(tab.Columns[:4], 1, 2)
 		for i, row := range tab.Rows {
@@ -356,7 +357,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 
 	// The table of changes is the one of the first screen, if anything changes.
 	screen := document.OnRequest
-	if p.Chosen == nil {
+	if planned.Chosen == nil {
 		screen = document.IfItFits
 	}
 
@@ -365,17 +366,17 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 }
 
 // planWords adds statements, sizing, and the layouts that were preferred but are not enough.
-func planWords(p *plan.Plan, g *ledger) []document.Section {
+func planWords(planned *plan.Plan, g *ledger) []document.Section {
 	var out []document.Section
-	if len(p.Statements) > 0 {
+	if len(planned.Statements) > 0 {
 		s := document.Section{ID: "know", Title: "What to know", Screen: document.Always}
-		for _, x := range p.Statements {
+		for _, x := range planned.Statements {
 			s.Parts = append(s.Parts, document.Part{Text: document.Sentence(x.Text)})
 		}
 		out = append(out, s)
 	}
 
-	if size := p.Sizing; size != nil {
+	if size := planned.Sizing; size != nil {
 		sized := g.page("This plan")
 		tab := &document.Table{Caption: "Size",
 			Columns: []document.Column{{Text: "part"}, {Text: "size", Number: true}, {Text: "computed from"}},
@@ -392,13 +393,13 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 		out = append(out, document.Section{ID: "size", Title: "Size", Screen: document.IfItFits, Parts: []document.Part{{Table: tab}}})
 	}
 
-	if len(p.Rejected) > 0 {
+	if len(planned.Rejected) > 0 {
 		tab := &document.Table{Caption: "Layouts that would be preferred but are not enough",
-			Columns: []document.Column{{Text: "layout", Ref: g.lost(setsNow(p))}, {Text: "a month", Number: true},
+			Columns: []document.Column{{Text: "layout", Ref: g.lost(setsNow(planned))}, {Text: "a month", Number: true},
 				{Text: "why not"}}}
 
 		// Fewest changes first: a reader wants to know why the simple fix is not enough.
-		shown := slices.Clone(p.Rejected)
+		shown := slices.Clone(planned.Rejected)
 		slices.SortStableFunc(shown, func(a,
 			b plan.Rejected) int {
 			return len(a.Layout.Sets) - len(b.Layout.Sets)
@@ -406,7 +407,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 
 		for _, r := range shown {
 			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"},
-				priceCell(p, units.Dollars(r.Layout.MonthlyUSD), g), {Text: r.Reason}})
+				priceCell(planned, units.Dollars(r.Layout.MonthlyUSD), g), {Text: r.Reason}})
 		}
 
 		if len(shown) > rejectedUnfolded {

@@ -79,15 +79,15 @@ func volumeText(o *catalog.Order) string {
 }
 
 // platformsSection compares the platforms of a plan for several.
-func platformsSection(p *plan.Plan, g *ledger) (document.Section, bool) {
-	if len(p.Platforms) < 2 || len(p.Objectives) == 0 {
+func platformsSection(planned *plan.Plan, g *ledger) (document.Section, bool) {
+	if len(planned.Platforms) < 2 || len(planned.Objectives) == 0 {
 		return document.Section{}, false
 	}
 
-	name := p.Objectives[0].Name + "_seconds"
+	name := planned.Objectives[0].Name + "_seconds"
 	tab := &document.Table{Caption: "Platforms", Columns: []document.Column{{Text: "platform"},
-		{Text: "a month", Number: true}, {Text: plainName(p.Objectives[0].Name), Number: true}, {Text: "layout"}}}
-	rows := slices.Clone(p.Platforms)
+		{Text: "a month", Number: true}, {Text: plainName(planned.Objectives[0].Name), Number: true}, {Text: "layout"}}}
+	rows := slices.Clone(planned.Platforms)
 	slices.SortStableFunc(rows, func(a, b plan.PlatformPlan) int {
 		switch {
 		case a.Chosen == nil && b.Chosen == nil:
@@ -114,7 +114,7 @@ func platformsSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		}
 		if l != nil {
 			run := g.layout(l)
-			row[1] = priceCell(p, units.Dollars(l.MonthlyUSD), g)
+			row[1] = priceCell(planned, units.Dollars(l.MonthlyUSD), g)
 			if f, ok := l.Predicted[name]; ok {
 				row[2] = document.Cell{Text: units.Seconds(f.Value), Number: true, Href: run}
 			}

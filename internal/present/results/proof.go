@@ -232,12 +232,12 @@ func settingsSection(r *prove.Report) []document.Section {
 }
 
 // sidesSection says what was compared, and whether both had the same load.
-func sidesSection(r *prove.Report, loc *time.Location) document.Section {
+func sidesSection(report *prove.Report, loc *time.Location) document.Section {
 	var sides []document.Term
 	for _, s := range []struct {
 		name string
 		*prove.Side
-	}{{"before", &r.Before}, {"after", &r.After}} {
+	}{{"before", &report.Before}, {"after", &report.After}} {
 		var from []string
 		for _, src := range s.Sources {
 			from = append(from, fmt.Sprintf("%s (%s)", src.Name, src.Kind))
@@ -267,7 +267,7 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 
 	checks := &document.Table{Caption: "Whether both had the same load",
 		Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "same"}}}
-	for _, c := range r.Workload.Checks {
+	for _, c := range report.Workload.Checks {
 		word, class := "✓ yes", "good"
 		if !c.OK {
 			word, class = "✕ no", "bad"

@@ -91,9 +91,9 @@ func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 }
 
 // verdictOf summarises a result in a sentence, objectives first.
-func verdictOf(r *simulate.Result) string {
+func verdictOf(result *simulate.Result) string {
 	var missed, within, met []string
-	for _, o := range r.Objectives {
+	for _, o := range result.Objectives {
 		got := "unknown"
 		if o.Got != nil {
 			got = units.Value(*o.Got, o.Unit)
@@ -113,24 +113,24 @@ func verdictOf(r *simulate.Result) string {
 
 	switch {
 	case len(missed) > 0:
-		return "Objective not met: " + strings.Join(append(missed, caveatTexts(r)...), "; ") + "."
+		return "Objective not met: " + strings.Join(append(missed, caveatTexts(result)...), "; ") + "."
 	case len(within) > 0:
-		return doubtfulText(r, strings.Join(within, "; "))
+		return doubtfulText(result, strings.Join(within, "; "))
 	case len(met) > 0:
 		return "Objective met: " + strings.Join(met, "; ") + "."
-	case r.Writes.All.Operations > 0:
+	case result.Writes.All.Operations > 0:
 		return fmt.Sprintf("Writes take %s at the median and %s at p99.",
-			optional(r.Writes.All.P50Seconds, "seconds"), optional(r.Writes.All.P99Seconds, "seconds"))
-	case r.Reads.All.Operations > 0:
+			optional(result.Writes.All.P50Seconds, "seconds"), optional(result.Writes.All.P99Seconds, "seconds"))
+	case result.Reads.All.Operations > 0:
 		return fmt.Sprintf("Reads take %s at the median and %s at p99.",
-			optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
+			optional(result.Reads.All.P50Seconds, "seconds"), optional(result.Reads.All.P99Seconds, "seconds"))
 	}
 
 	// Latencies only count operations that started in the measured time, so all of them can be
 	// missing while others complete.
-	if r.DonePerSec > 0 {
+	if result.DonePerSec > 0 {
 		return fmt.Sprintf("The engine does not keep up: %s operations per second completed, all of them started during warm-up; none started in the measured %s completed.",
-			units.Number(r.DonePerSec), units.Seconds(r.Seconds))
+			units.Number(result.DonePerSec), units.Seconds(result.Seconds))
 	}
 
 	return "No operation completed."
@@ -194,7 +194,7 @@ func unsettled(r *simulate.Result) string {
 	return ""
 }
 
-func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
+func resultFacts(result *simulate.Result, g *ledger) []document.Fact {
 	var out []document.Fact
 	add := func(label string, x *float64, unit, note, href string, ref func() string) {
 		if x != nil {
@@ -203,17 +203,17 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 		}
 	}
 
-	name, class := "write", &r.Writes
+	name, class := "write", &result.Writes
 	// A read-only workload has its headline in reads.
 	if class.All.Operations == 0 {
-		name, class = "read", &r.Reads
+		name, class = "read", &result.Reads
 	}
 
-	latencies := func() string { return g.classEvidence(r, name, "all") }
+	latencies := func() string { return g.classEvidence(result, name, "all") }
 	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"),
 		"#latency", latencies)
 	if len(out) > 0 {
-		for _, o := range r.Objectives {
+		for _, o := range result.Objectives {
 			if o.Name == name+"_p99" && o.Met {
 				out[0].Level = "good"
 			} else if o.Name == name+"_p99" {
@@ -224,23 +224,23 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 
 	add("slowest "+name, class.All.MaxSeconds, "seconds", "of "+units.Count(class.All.Operations),
 		"#latency", latencies)
-	if r.Checkpoints.Count > 0 {
-		add(cycleWord(r)+", median", r.Checkpoints.MedianSeconds, "seconds",
-			units.Percent(r.Checkpoints.ShareOfTime)+" of the time", "#timeline",
-			func() string { return g.cyclesEvidence(r) })
+	if result.Checkpoints.Count > 0 {
+		add(cycleWord(result)+", median", result.Checkpoints.MedianSeconds, "seconds",
+			units.Percent(result.Checkpoints.ShareOfTime)+" of the time", "#timeline",
+			func() string { return g.cyclesEvidence(result) })
 	}
 
-	for i := range r.Volumes {
-		if v := &r.Volumes[i]; i < 2 {
+	for i := range result.Volumes {
+		if v := &result.Volumes[i]; i < 2 {
 			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average",
-				"#volumes", func() string { return g.volumeEvidence(r, v.Name) })
+				"#volumes", func() string { return g.volumeEvidence(result, v.Name) })
 		}
 	}
 
-	if r.MonthlyUSD != nil {
-		add("a month", r.MonthlyUSD, "USD", "volumes "+optional(r.MonthlyVolumesUSD, "USD"), "", g.priced)
+	if result.MonthlyUSD != nil {
+		add("a month", result.MonthlyUSD, "USD", "volumes "+optional(result.MonthlyVolumesUSD, "USD"), "", g.priced)
 	} else {
-		add("volumes a month", r.MonthlyVolumesUSD, "USD", "", "", g.priced)
+		add("volumes a month", result.MonthlyVolumesUSD, "USD", "", "", g.priced)
 	}
 
 	return out
@@ -251,21 +251,21 @@ const chartedMax = document.SeriesStyles
 
 // simulatedTimeline overlays the results' series; nil if the first has none.
 func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline {
-	r := results[0]
-	if r.Series == nil || !(r.Seconds > 0) || !(r.Series.StepSeconds > 0) {
+	result := results[0]
+	if result.Series == nil || !(result.Seconds > 0) || !(result.Series.StepSeconds > 0) {
 		return nil
 	}
 
-	t := &document.Timeline{ToS: r.Seconds, Elapsed: true}
-	if len(r.Series.Checkpoints) > 0 {
-		t.Bands = []document.Band{{Kind: "checkpoint", Name: cycleWord(r) + " running",
-			Spans: r.Series.Checkpoints}}
+	axis := &document.Timeline{ToS: result.Seconds, Elapsed: true}
+	if len(result.Series.Checkpoints) > 0 {
+		axis.Bands = []document.Band{{Kind: "checkpoint", Name: cycleWord(result) + " running",
+			Spans: result.Series.Checkpoints}}
 	}
 
 	shown := results[:min(len(results), chartedMax)]
 	add := func(title, unit string, limit float64, ref func() string, of func(s *simulate.Series) []*float64) {
-		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: title, Unit: unit, Limit: limit,
-			StepS: r.Series.StepSeconds}
+		c := document.Chart{ID: "c" + strconv.Itoa(len(axis.Charts)+1), Title: title, Unit: unit, Limit: limit,
+			StepS: result.Series.StepSeconds}
 		for i, x := range shown {
 			// Another step would not line up with the shared axis.
 			if x.Series == nil || x.Series.StepSeconds != c.StepS {
@@ -279,28 +279,28 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 
 		if len(c.Series) > 0 {
 			c.Href = ref()
-			t.Charts = append(t.Charts, c)
+			axis.Charts = append(axis.Charts, c)
 		}
 	}
 
 	limit := 0.0
-	for _, o := range r.Objectives {
+	for _, o := range result.Objectives {
 		if o.Name == "write_p99" {
 			limit = o.Wanted
 		}
 	}
 
-	writes := func() string { return g.classEvidence(r, "write", "all") }
+	writes := func() string { return g.classEvidence(result, "write", "all") }
 	add("write p99", "seconds", limit, writes, func(s *simulate.Series) []*float64 { return s.WriteP99 })
 	add("slowest write", "seconds", 0, writes, func(s *simulate.Series) []*float64 { return s.WriteMax })
 
-	for i := range t.Charts {
-		t.Charts[i].Log = true // stalls last seconds, other writes a millisecond
+	for i := range axis.Charts {
+		axis.Charts[i].Log = true // stalls last seconds, other writes a millisecond
 	}
 
-	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyEvidence(r) },
+	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyEvidence(result) },
 		func(s *simulate.Series) []*float64 { return s.EngineDirty })
-	add("page cache dirty", "bytes", 0, func() string { return g.dirtyEvidence(r) },
+	add("page cache dirty", "bytes", 0, func() string { return g.dirtyEvidence(result) },
 		func(s *simulate.Series) []*float64 { return s.HostDirty })
 
 	for _, name := range volumesOf(shown) {
@@ -308,22 +308,22 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 			func(s *simulate.Series) []*float64 { return s.Busy[name] })
 	}
 
-	if len(t.Charts) == 0 {
+	if len(axis.Charts) == 0 {
 		return nil
 	}
 
-	t.Note = fmt.Sprintf("Each point covers %s of the measured time; a latency is plotted at its operation's intended start.",
-		units.Seconds(r.Series.StepSeconds))
+	axis.Note = fmt.Sprintf("Each point covers %s of the measured time; a latency is plotted at its operation's intended start.",
+		units.Seconds(result.Series.StepSeconds))
 	if len(results) > chartedMax {
-		t.Note += fmt.Sprintf(" Only the first %d of %d are drawn.", chartedMax, len(results))
+		axis.Note += fmt.Sprintf(" Only the first %d of %d are drawn.", chartedMax, len(results))
 	}
 
-	if len(results) > 1 && len(t.Bands) > 0 {
-		t.Note += " Bands show the scenario as written."
+	if len(results) > 1 && len(axis.Bands) > 0 {
+		axis.Note += " Bands show the scenario as written."
 	}
 
-	t.From, t.To = "0", units.Seconds(r.Seconds)
-	return t
+	axis.From, axis.To = "0", units.Seconds(result.Seconds)
+	return axis
 }
 
 // having returns the first result with the given volume, which only some variants may have.

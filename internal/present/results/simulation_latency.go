@@ -143,7 +143,7 @@ func percentilePlot(results []*simulate.Result) *document.Figure {
 }
 
 // latencyTable lists a result's latencies by kind and by phase of the cycle.
-func latencyTable(r *simulate.Result, g *ledger) *document.Table {
+func latencyTable(result *simulate.Result, g *ledger) *document.Table {
 	tab := &document.Table{Caption: "Latencies",
 		Columns: []document.Column{{Text: ""}, {Text: "operations", Number: true}}}
 	for _, n := range nines {
@@ -158,28 +158,28 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 		for _, n := range nines {
 			row = append(row, document.Cell{Text: optional(n.of(l), "seconds"), Number: true})
 		}
-		tab.Rows = append(tab.Rows, linked(g.classEvidence(r, kind, part), row))
+		tab.Rows = append(tab.Rows, linked(g.classEvidence(result, kind, part), row))
 	}
 
 	for _, c := range []struct {
 		name, kind string
 		class      *simulate.Class
-	}{{"writes", "write", &r.Writes}, {"reads", "read", &r.Reads}} {
+	}{{"writes", "write", &result.Writes}, {"reads", "read", &result.Reads}} {
 		add(c.name, c.kind, "all", &c.class.All)
 		if c.class.DuringCheckpoint.Operations > 0 {
-			add(c.name+" in a "+cycleWord(r), c.kind, "during_checkpoint", &c.class.DuringCheckpoint)
+			add(c.name+" in a "+cycleWord(result), c.kind, "during_checkpoint", &c.class.DuringCheckpoint)
 			add(c.name+" outside", c.kind, "outside_checkpoint", &c.class.OutsideCheckpoint)
 		}
 	}
 
-	main, kind := &r.Writes, "write"
+	main, kind := &result.Writes, "write"
 	if main.All.Operations == 0 {
-		main, kind = &r.Reads, "read"
+		main, kind = &result.Reads, "read"
 	}
 
 	if len(main.SinceCheckpoint) > 0 {
 		tab.Notes = []string{"Rows with a time span: " + kind +
-			"s by intended start, counted from the start of a " + cycleWord(r) + "."}
+			"s by intended start, counted from the start of a " + cycleWord(result) + "."}
 	}
 
 	for i := range main.SinceCheckpoint {

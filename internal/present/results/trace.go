@@ -145,21 +145,21 @@ func causePhrase(c *chain.Cause) string {
 }
 
 // culpritPhrase says what was ahead of the call, and why.
-func culpritPhrase(c *chain.Culprit) string {
-	file := path.Base(c.File)
+func culpritPhrase(culprit *chain.Culprit) string {
+	file := path.Base(culprit.File)
 	switch {
-	case c.Holds != "":
-		file = c.Holds
-	case c.File != "":
-	case c.Inode != 0:
-		file = fmt.Sprintf("inode %d", c.Inode)
+	case culprit.Holds != "":
+		file = culprit.Holds
+	case culprit.File != "":
+	case culprit.Inode != 0:
+		file = fmt.Sprintf("inode %d", culprit.Inode)
 	default:
 		file = ""
 	}
 
-	who := c.Comm
-	if c.PID != 0 && c.Comm == "" {
-		who = fmt.Sprintf("process %d", c.PID)
+	who := culprit.Comm
+	if culprit.PID != 0 && culprit.Comm == "" {
+		who = fmt.Sprintf("process %d", culprit.PID)
 	}
 
 	pages := "pages"
@@ -167,16 +167,16 @@ func culpritPhrase(c *chain.Culprit) string {
 		pages = "pages of " + file
 	}
 
-	if c.Self {
+	if culprit.Self {
 		pages = "its own pages"
 		// For a sync the file is the one being synced, so naming it would repeat the call.
-		if file != "" && !(c.Why == chain.WhyFsync) {
+		if file != "" && !(culprit.Why == chain.WhyFsync) {
 			pages = "its own pages of " + file
 		}
 	}
 
 	written := ""
-	if who != "" && !c.Self {
+	if who != "" && !culprit.Self {
 		written = " that " + who + " wrote"
 	}
 
@@ -187,7 +187,7 @@ func culpritPhrase(c *chain.Culprit) string {
 		and = written + " and"
 	}
 
-	switch c.Why {
+	switch culprit.Why {
 	case chain.WhyBackground:
 		return pages + and + " the kernel flushed because too much memory was dirty"
 	case chain.WhyPeriodic:
@@ -197,16 +197,16 @@ func culpritPhrase(c *chain.Culprit) string {
 	case chain.WhyReclaim, chain.WhyOtherFlush:
 		return pages + and + " the kernel flushed"
 	case chain.WhyFsync:
-		if c.Self {
+		if culprit.Self {
 			return pages
 		}
 		return fmt.Sprintf("%s that %s's own sync wrote", pages, who)
 	case chain.WhyDirect:
-		return owned(c, who, "direct writes")
+		return owned(culprit, who, "direct writes")
 	case chain.WhyRead:
-		return owned(c, who, "reads")
+		return owned(culprit, who, "reads")
 	case chain.WhyJournal:
-		if c.File != "" || c.Inode != 0 {
+		if culprit.File != "" || culprit.Inode != 0 {
 			return pages + and + " the journal had to write first"
 		}
 		return "ext4's journal"
@@ -219,9 +219,9 @@ func culpritPhrase(c *chain.Culprit) string {
 	case chain.WhyDiscard:
 		return "discards"
 	case chain.WhyLock:
-		return fmt.Sprintf("a lock that %s (%d) held", who, c.PID)
+		return fmt.Sprintf("a lock that %s (%d) held", who, culprit.PID)
 	case chain.WhyHandle:
-		return fmt.Sprintf("a transaction that %s (%d) kept open", who, c.PID)
+		return fmt.Sprintf("a transaction that %s (%d) kept open", who, culprit.PID)
 	}
 
 	return who

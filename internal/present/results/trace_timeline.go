@@ -13,22 +13,22 @@ import (
 
 // longest shows the longest call over time: its stages, and below them the requests at its disks by
 // owner.
-func longest(d *document.Document, r *chain.Report) []document.Part {
-	if len(r.Worst) == 0 || r.Worst[0].Queue == nil || len(r.Worst[0].Queue.Owners) == 0 {
+func longest(doc *document.Document, report *chain.Report) []document.Part {
+	if len(report.Worst) == 0 || report.Worst[0].Queue == nil || len(report.Worst[0].Queue.Owners) == 0 {
 		return []document.Part{{Text: "No requests were traced around it."}}
 	}
 
-	c := &r.Worst[0]
-	q := c.Queue
-	seconds := func(ns int64) float64 { return float64(ns-q.From) / 1e9 }
-	d.Timeline = &document.Timeline{ToS: seconds(q.To), Elapsed: true, From: "0 s",
-		To:   traceTime(c.Took() * 12 / 10),
-		Note: fmt.Sprintf("%s of %s (%s), %s", c.Call.Kind, c.Process, r.FileName(c.File), traceTime(c.Took()))}
+	call := &report.Worst[0]
+	queue := call.Queue
+	seconds := func(ns int64) float64 { return float64(ns-queue.From) / 1e9 }
+	doc.Timeline = &document.Timeline{ToS: seconds(queue.To), Elapsed: true, From: "0 s",
+		To:   traceTime(call.Took() * 12 / 10),
+		Note: fmt.Sprintf("%s of %s (%s), %s", call.Call.Kind, call.Process, report.FileName(call.File), traceTime(call.Took()))}
 
 	bands := []document.Band{{Kind: "stall", Name: "behind others"},
 		{Kind: "checkpoint", Name: "rest of the call"}}
-	for i := range c.Segments {
-		s := &c.Segments[i]
+	for i := range call.Segments {
+		s := &call.Segments[i]
 		band := &bands[1]
 		switch s.Stage {
 		// In these stages the call waits for others; in the rest it waits for its own work.
@@ -50,19 +50,19 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 
 	for _, b := range bands {
 		if len(b.Spans) > 0 {
-			d.Timeline.Bands = append(d.Timeline.Bands, b)
+			doc.Timeline.Bands = append(doc.Timeline.Bands, b)
 		}
 	}
 
-	chart := document.Chart{ID: "queue", Title: "Requests at the disks", StepS: float64(q.Step()) / 1e9,
+	chart := document.Chart{ID: "queue", Title: "Requests at the disks", StepS: float64(queue.Step()) / 1e9,
 		About: "from submission to completion, by owner"}
-	for i, name := range q.Owners {
+	for i, name := range queue.Owners {
 		chart.Series = append(chart.Series,
-			document.Series{Name: ownerName(r, name), Style: i + 1, Values: q.Requests[i]})
+			document.Series{Name: ownerName(report, name), Style: i + 1, Values: queue.Requests[i]})
 	}
 
-	d.Timeline.Charts = []document.Chart{chart}
-	return []document.Part{{Timeline: d.Timeline}, {Table: longestTable(c)}}
+	doc.Timeline.Charts = []document.Chart{chart}
+	return []document.Part{{Timeline: doc.Timeline}, {Table: longestTable(call)}}
 }
 
 // ownerName replaces a file in an owner's label by what it holds.

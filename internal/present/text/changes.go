@@ -119,21 +119,21 @@ func (a changesAxis) ticks() string {
 }
 
 // row draws one change. An end that is beyond the axis or unknown is an arrow at the edge.
-func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
+func (m changeMarks) row(ratioRow document.RatioRow, a changesAxis) string {
 	out := []rune(strings.Repeat(" ", a.columns))
 	out[a.columns/2] = m.axis
-	last, value := a.columns-1, a.column(r.Ratio)
+	last, value := a.columns-1, a.column(ratioRow.Ratio)
 	low, high := value, value
 
 	// An end that is nil is unknown, so the interval is drawn up to the edge.
-	if r.Interval {
+	if ratioRow.Interval {
 		low, high = -1, a.columns
-		if r.Low != nil {
-			low = a.column(*r.Low)
+		if ratioRow.Low != nil {
+			low = a.column(*ratioRow.Low)
 		}
 
-		if r.High != nil {
-			high = a.column(*r.High)
+		if ratioRow.High != nil {
+			high = a.column(*ratioRow.High)
 		}
 
 		for i := max(low, 0); i <= min(high, last); i++ {
@@ -150,7 +150,7 @@ func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
 	}
 
 	mark := m.certain
-	if !r.Certain {
+	if !ratioRow.Certain {
 		mark = m.uncertain
 	}
 

@@ -111,7 +111,7 @@ func (p *page) observations(f document.Finding) {
 		wide = max(wide, columns(p.clean(o.Value)))
 	}
 
-	for i, o := range f.Observations {
+	for i, observation := range f.Observations {
 		label := ""
 		if i == 0 {
 			label = "evidence"
@@ -124,24 +124,24 @@ func (p *page) observations(f document.Finding) {
 			return
 		}
 
-		text := o.Text
-		if o.When.Text != "" && !o.Whole {
-			text += " (" + o.When.Text + ")"
+		text := observation.Text
+		if observation.When.Text != "" && !observation.Whole {
+			text += " (" + observation.When.Text + ")"
 		}
 
-		if p.verbose && o.Metric != "" {
-			text += " [" + o.Metric + "]"
+		if p.verbose && observation.Metric != "" {
+			text += " [" + observation.Metric + "]"
 		}
 
 		// Evidence without a number uses the column of numbers too.
-		if o.Value == "" {
+		if observation.Value == "" {
 			p.labelled(findingIndent, bodyColumn, label, text, plain)
 			continue
 		}
 
 		// Values are right-aligned to the longest one, but a long one must leave room for the
 		// text.
-		value := right(p.fit(o.Value, p.width/3), min(wide, p.width/3))
+		value := right(p.fit(observation.Value, p.width/3), min(wide, p.width/3))
 		column := bodyColumn + columns(value) + 2
 		pad := strings.Repeat(" ", max(1, bodyColumn-findingIndent-len(label)))
 		first := strings.Repeat(" ", findingIndent) + p.paint(label, dim) + pad + p.paint(value, bold) + "  "

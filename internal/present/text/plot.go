@@ -26,10 +26,10 @@ const (
 )
 
 // timeline draws the charts on a common time axis, a row for each series with its highest value.
-func (p *page) timeline(t *document.Timeline) {
+func (p *page) timeline(axis *document.Timeline) {
 	var rows []row
 	names := 0
-	for _, c := range t.Charts {
+	for _, c := range axis.Charts {
 		for _, s := range c.Series {
 			r := row{name: c.Title, chart: c, series: s}
 			if len(c.Series) > 1 {
@@ -40,7 +40,7 @@ func (p *page) timeline(t *document.Timeline) {
 		}
 	}
 
-	for _, b := range t.Bands {
+	for _, b := range axis.Bands {
 		names = max(names, columns(p.clean(b.Name)))
 	}
 
@@ -50,25 +50,25 @@ func (p *page) timeline(t *document.Timeline) {
 	if tall >= 0 {
 		names = max(names, columns(p.clean(rows[tall].name))+1+tickColumns)
 	}
-	if len(t.Marks) > 0 {
+	if len(axis.Marks) > 0 {
 		names = max(names, len(changedHere))
 	}
 
 	// Each row is: indent, name, gap, slots, gap, highest value.
 	names = min(names, nameColumns)
 	slots := p.width - 2 - names - 2 - 2 - mostColumns
-	if slots < 10 || !(t.ToS > t.FromS) {
+	if slots < 10 || !(axis.ToS > axis.FromS) {
 		return // too narrow to show a shape
 	}
 
 	p.blank()
-	if tall >= 0 && p.tall(t, rows[tall], names, slots) {
+	if tall >= 0 && p.tall(axis, rows[tall], names, slots) {
 		rows = slices.Delete(rows, tall, tall+1)
 	}
 
-	for _, b := range t.Bands {
+	for _, b := range axis.Bands {
 		if b.Kind != "stall" { // the series show stalls
-			p.line("  ", p.pad(b.Name, names), "  ", p.paint(p.marks(t, b, slots), cyan))
+			p.line("  ", p.pad(b.Name, names), "  ", p.paint(p.marks(axis, b, slots), cyan))
 		}
 	}
 
@@ -77,15 +77,15 @@ func (p *page) timeline(t *document.Timeline) {
 			p.shortened = true
 			break
 		}
-		drawn, most := p.draw(t, r, slots)
+		drawn, most := p.draw(axis, r, slots)
 		p.line("  ", p.pad(r.name, names), "  ", p.paint(drawn, cyan), "  ", most)
 	}
 
-	p.marked(t, names, slots)
-	from, to := p.clean(t.From), p.clean(t.To)
+	p.marked(axis, names, slots)
+	from, to := p.clean(axis.From), p.clean(axis.To)
 	// A brief page leaves out the axis.
 	if gap := slots - columns(from) - columns(to); gap > 0 && from != "" {
-		column := units.Seconds((t.ToS-t.FromS)/float64(slots)) + "/column"
+		column := units.Seconds((axis.ToS-axis.FromS)/float64(slots)) + "/column"
 		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ",
 			p.paint(p.fit(column, mostColumns), dim))
 	}
@@ -125,8 +125,8 @@ type row struct {
 }
 
 // draw renders a series as one row of slots, and prints its highest value.
-func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string) {
-	vals := slotMax(t, r, slots)
+func (p *page) draw(t *document.Timeline, line row, slots int) (drawn, most string) {
+	vals := slotMax(t, line, slots)
 	high := math.Inf(-1)
 	for _, v := range vals {
 		if !math.IsNaN(v) {
@@ -139,7 +139,7 @@ func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string)
 	}
 
 	full := high
-	if r.chart.Unit == "ratio" && high > 0.5 {
+	if line.chart.Unit == "ratio" && high > 0.5 {
 		full = max(1, high) // a share is drawn against the whole
 	}
 
@@ -161,11 +161,11 @@ func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string)
 		}
 	}
 
-	if isFlag(r) {
+	if isFlag(line) {
 		return b.String(), ""
 	}
 
-	return b.String(), p.fit("max "+units.Value(high, r.chart.Unit), mostColumns)
+	return b.String(), p.fit("max "+units.Value(high, line.chart.Unit), mostColumns)
 }
 
 // isFlag reports whether a series is only on or off, so that its highest value is not informative.

@@ -53,42 +53,42 @@ func Lines(d *document.Document, opt Options) int {
 	return n
 }
 
-func render(d *document.Document, opt Options) string {
+func render(doc *document.Document, opt Options) string {
 	if opt.Width == 0 {
 		opt.Width = widthDefault
 	}
 
 	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose,
-		indent: indent3, short: d.Short}
-	if d.Verdict != "" {
-		p.para("", "", d.Verdict, bold)
+		indent: indent3, short: doc.Short}
+	if doc.Verdict != "" {
+		p.para("", "", doc.Verdict, bold)
 	}
 
-	for _, text := range d.Lead {
+	for _, text := range doc.Lead {
 		p.para("", "", text, plain)
 	}
 
-	if d.Now != nil {
-		p.section(*d.Now)
+	if doc.Now != nil {
+		p.section(*doc.Now)
 	}
 
-	if len(d.Summary) > 0 {
+	if len(doc.Summary) > 0 {
 		p.blank()
-		p.terms(d.Summary)
-	} else if len(d.Facts) > 0 {
+		p.terms(doc.Summary)
+	} else if len(doc.Facts) > 0 {
 		p.blank()
-		p.facts(d.Facts)
+		p.facts(doc.Facts)
 	}
 
-	for _, s := range d.Sections {
+	for _, s := range doc.Sections {
 		p.section(s)
 	}
 
-	if d.Next != "" {
+	if doc.Next != "" {
 		p.blank()
-		text := d.Next
+		text := doc.Next
 		// A first screen names its own way to see the rest.
-		if p.shortened && !p.verbose && !d.Short {
+		if p.shortened && !p.verbose && !doc.Short {
 			text += ". Add -v to see everything."
 		}
 		p.para("", "", text, dim)

@@ -40,47 +40,47 @@ func metadata(ctx context.Context, cfg aws.Config) (*imds.InstanceIdentityDocume
 // DescribeHost finds out which EC2 instance this machine is, and what the EBS volumes attached to
 // it are. It should be called only if there are EBS volumes. Missing information becomes a note.
 func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[string]string, notes []string) {
-	d := &cloud.Description{}
+	described := &cloud.Description{}
 	// Outside AWS nothing answers at the metadata address, so the request needs its own deadline.
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
 	defer cancel()
 
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		d.Note("AWS: cannot read the configuration: %v", err)
-		return d.Facts, d.Notes
+		described.Note("AWS: cannot read the configuration: %v", err)
+		return described.Facts, described.Notes
 	}
 
 	this, err := metadata(ctx, cfg)
 	if err != nil {
 		// IMDSv2 answers with an IP hop limit of 1 by default, which ends at a container's bridge.
-		d.Note("the instance metadata service does not answer (containers need a hop limit of 2), so the limits of the volumes are unknown: give --volume and --instance")
-		return d.Facts, d.Notes
+		described.Note("the instance metadata service does not answer (containers need a hop limit of 2), so the limits of the volumes are unknown: give --volume and --instance")
+		return described.Facts, described.Notes
 	}
 
-	d.Fact("instance_id", this.InstanceID)
-	d.Fact("instance_type", this.InstanceType)
-	d.Fact("region", this.Region)
+	described.Fact("instance_id", this.InstanceID)
+	described.Fact("instance_type", this.InstanceType)
+	described.Fact("region", this.Region)
 
 	// The metadata service gives the region, which the environment of a node often lacks.
 	if cfg, err = login(ctx, this.Region, ""); err != nil {
-		d.Note("%v; without them, the limits of the volumes are unknown: give --volume", err)
-		return d.Facts, d.Notes
+		described.Note("%v; without them, the limits of the volumes are unknown: give --volume", err)
+		return described.Facts, described.Notes
 	}
 
-	l := &lookup{query: newQuery(cfg, c, &cloud.Bill{}), d: d, knows: c.Knows}
+	l := &lookup{query: newQuery(cfg, c, &cloud.Bill{}), d: described, knows: c.Knows}
 	if err = l.volumes(ctx, volumes); err == nil {
 		err = l.machine(ctx, this.InstanceType)
 	}
 
 	// A volume that does not exist is not an error of the request: it is reported separately.
 	if err == nil {
-		err = d.Absent
+		err = described.Absent
 	}
 
 	if err != nil {
-		d.Note("%v; the limits of the volumes are unknown: give --volume", err)
+		described.Note("%v; the limits of the volumes are unknown: give --volume", err)
 	}
 
-	return d.Facts, d.Notes
+	return described.Facts, described.Notes
 }

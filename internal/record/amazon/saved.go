@@ -77,7 +77,7 @@ type point struct {
 }
 
 // Read implements source.Source.
-func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	a, err := s.answer()
 	if err != nil {
 		return fmt.Errorf("CloudWatch answer %s: %w", s.from.Path, err)
@@ -92,17 +92,17 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 
 	// A sample is a time, however many series have a value there.
 	moments := map[int64]bool{}
-	for _, x := range series {
-		period := x.period()
+	for _, savedSeries := range series {
+		period := savedSeries.period()
 		d.Period = max(d.Period, period)
-		if name := x.labels.Get(labels.MetricName); opt.Want != nil && !opt.Want(name) {
+		if name := savedSeries.labels.Get(labels.MetricName); opt.Want != nil && !opt.Want(name) {
 			unknown = append(unknown, name)
 			continue
 		}
 
 		b := &recording.Batch{}
 		var values []float64
-		for _, p := range x.points {
+		for _, p := range savedSeries.points {
 			// A sample carries the end of its interval; CloudWatch reports the beginning.
 			at := p.begin.Add(period).Add(opt.ClockOffset)
 			if opt.From.IsZero() || !at.Before(opt.From) {
@@ -117,8 +117,8 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 			continue
 		}
 
-		b.Columns = []recording.Column{{Labels: x.labels, Values: values}}
-		if err := w.Append(ctx, b); err != nil {
+		b.Columns = []recording.Column{{Labels: savedSeries.labels, Values: values}}
+		if err := writer.Append(ctx, b); err != nil {
 			return err
 		}
 
@@ -139,10 +139,10 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 
 	d.Samples = int64(len(moments))
 	s.SetDescription(d)
-	w.Source(d)
+	writer.Source(d)
 
 	if len(unknown) > 0 {
-		w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path,
+		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path,
 			Text: "skipped in the CloudWatch answer, because no rule uses them or they are ambiguous: " +
 				strings.Join(unknown, ", ")})
 	}

@@ -136,7 +136,7 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) error {
 // products maps Azure's kinds of disks to their names in the catalogue.
 var products = map[string]string{"PremiumV2": "premium-v2", "UltraSSD": "ultra", "Premium": "premium-ssd"}
 
-func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, name string) error {
+func (s *service) describeDisk(ctx context.Context, described *cloud.Description, id, name string) error {
 	var disk struct {
 		Location  string `json:"location"`
 		ManagedBy string `json:"managedBy"`
@@ -154,7 +154,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 
 	err := s.explain(s.rest.Get(ctx, s.at+id+"?api-version="+versionDisks, &disk),
 		"Microsoft.Compute/disks/read", id)
-	if ok, err := d.Answered(err, "the limits of the disk are unknown: give them with --volume"); !ok {
+	if ok, err := described.Answered(err, "the limits of the disk are unknown: give them with --volume"); !ok {
 		return err
 	}
 
@@ -170,21 +170,21 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 		}
 	}
 
-	d.Volume(name, v)
-	d.Fact("sku."+name, disk.SKU.Name)
+	described.Volume(name, v)
+	described.Fact("sku."+name, disk.SKU.Name)
 
 	switch p := disk.Properties; {
 	case p.State == "Updating" || p.State == "Creating":
-		d.Note("%s is being modified (%s): until that completes, it has its old performance or something in between",
+		described.Note("%s is being modified (%s): until that completes, it has its old performance or something in between",
 			name, p.State)
 	case p.Copied != nil && *p.Copied < 100:
-		d.Note("%s is still being filled from a snapshot (%.0f %%): reading blocks that are not copied yet takes longer",
+		described.Note("%s is still being filled from a snapshot (%.0f %%): reading blocks that are not copied yet takes longer",
 			name, *p.Copied)
 	}
 
 	if id == s.id {
 		s.machine = disk.ManagedBy
-		d.Fact("region", region(disk.Location))
+		described.Fact("region", region(disk.Location))
 	}
 
 	return nil
@@ -192,7 +192,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 
 // describeMachine reads the size of the machine and its data disks: all of them, or only the disk
 // of the address.
-func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all bool) error {
+func (s *service) describeMachine(ctx context.Context, described *cloud.Description, all bool) error {
 	var vm struct {
 		Location   string `json:"location"`
 		Properties struct {
@@ -214,13 +214,13 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 
 	err := s.explain(s.rest.Get(ctx, s.at+s.machine+"?api-version="+versionMachines, &vm),
 		"Microsoft.Compute/virtualMachines/read", s.machine)
-	if ok, err := d.Answered(err, "the size of the machine and its disks are unknown"); !ok {
+	if ok, err := described.Answered(err, "the size of the machine and its disks are unknown"); !ok {
 		return err
 	}
 
-	d.Machine(vm.Properties.Hardware.Size, cloud.Machine{})
+	described.Machine(vm.Properties.Hardware.Size, cloud.Machine{})
 	if all {
-		d.Fact("region", region(vm.Location))
+		described.Fact("region", region(vm.Location))
 	}
 
 	for _, x := range vm.Properties.Storage.Disks[:min(len(vm.Properties.Storage.Disks), disksMax)] {
@@ -229,9 +229,9 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 		}
 		// Metrics of data disks have the LUN as a dimension, not the name.
 		s.disks[fmt.Sprint(x.LUN)] = x.Name
-		d.Fact("caching."+x.Name, x.Caching)
+		described.Fact("caching."+x.Name, x.Caching)
 		if all && resource.MatchString(x.Managed.ID) {
-			if err := s.describeDisk(ctx, d, x.Managed.ID, x.Name); err != nil {
+			if err := s.describeDisk(ctx, described, x.Managed.ID, x.Name); err != nil {
 				return err
 			}
 		}

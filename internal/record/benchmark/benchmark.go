@@ -67,7 +67,7 @@ type report struct {
 }
 
 // Read implements source.Source: the figures at the start and at the end of the run.
-func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (r *report) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	in, err := os.Open(r.path)
 	if err != nil {
 		return err
@@ -108,14 +108,14 @@ func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Option
 		b.Columns = append(b.Columns, recording.Column{Labels: l, Values: []float64{x.Value, x.Value}})
 	}
 
-	if err := w.Append(ctx, b); err != nil {
+	if err := writer.Append(ctx, b); err != nil {
 		return err
 	}
 
 	d := recording.Source{Kind: Kind, Name: r.path, Version: r.format.Name, From: from.UTC(), To: to.UTC(),
 		Period: r.format.Took, Samples: 2}
 	r.SetDescription(d)
-	w.Source(d)
+	writer.Source(d)
 
 	return nil
 }

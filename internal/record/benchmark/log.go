@@ -74,7 +74,7 @@ type log struct {
 }
 
 // Read implements source.Source.
-func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	lines, err := samples.Open(ctx, l.from, opt)
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.format.Name, err)
@@ -106,7 +106,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 			l.format.Name, l.from.Path)
 	}
 
-	out := samples.NewWriter(ctx, w, opt, l.from.Path)
+	out := samples.NewWriter(ctx, writer, opt, l.from.Path)
 	if err := c.write(out, l.format.Name); err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	}
 
 	l.SetDescription(d)
-	w.Source(d)
+	writer.Source(d)
 	for _, n := range lines.Notes() {
-		w.Note(n)
+		writer.Note(n)
 	}
 
 	return nil

@@ -90,13 +90,13 @@ func (p *ycsb) Line(line []byte, add func(Interval)) error {
 }
 
 // groups adds an interval for each operation of a status line.
-func (p *ycsb) groups(line []byte, x Interval, done float64, add func(Interval)) error {
+func (p *ycsb) groups(line []byte, interval Interval, done float64, add func(Interval)) error {
 	for _, m := range ycsbGroup.FindAllSubmatch(line, -1) {
 		if !ofClients(string(m[1])) {
 			continue
 		}
 
-		x.Operation, x.Kind = string(m[1]), kindOf(string(m[1]))
+		interval.Operation, interval.Kind = string(m[1]), kindOf(string(m[1]))
 		count, err := strconv.ParseFloat(string(m[2]), 64)
 		if err != nil {
 			return fmt.Errorf("%q is not a number", m[2])
@@ -112,17 +112,17 @@ func (p *ycsb) groups(line []byte, x Interval, done float64, add func(Interval))
 		}
 
 		// An operation that did not end in the interval has no mean (Avg=NaN).
-		x.Count, x.WaitedS, x.MaxS = count, figures["Avg"]/1e6*count, figures["Max"]/1e6
-		x.Quantile, x.QuantileS = 0.99, figures["99"]/1e6
-		add(x)
+		interval.Count, interval.WaitedS, interval.MaxS = count, figures["Avg"]/1e6*count, figures["Max"]/1e6
+		interval.Quantile, interval.QuantileS = 0.99, figures["99"]/1e6
+		add(interval)
 		p.any = true
 	}
 
 	// Older versions have only means, without a count for each operation.
 	old := ycsbOld.FindAllSubmatch(line, -1)
 	if len(old) == 0 && !p.any {
-		x.Operation, x.Kind, x.Count = "operations", Transactions, done
-		add(x)
+		interval.Operation, interval.Kind, interval.Count = "operations", Transactions, done
+		add(interval)
 	}
 
 	for _, m := range old {
@@ -131,10 +131,10 @@ func (p *ycsb) groups(line []byte, x Interval, done float64, add func(Interval))
 			return fmt.Errorf("%q is not a number", m[2])
 		}
 		// The mix is unknown, so the operations count as evenly distributed.
-		x.Operation, x.Kind = string(m[1]), kindOf(string(m[1]))
-		x.Count = done / float64(len(old))
-		x.WaitedS = mean / 1e6 * x.Count
-		add(x)
+		interval.Operation, interval.Kind = string(m[1]), kindOf(string(m[1]))
+		interval.Count = done / float64(len(old))
+		interval.WaitedS = mean / 1e6 * interval.Count
+		add(interval)
 		p.any = true
 	}
 

@@ -114,7 +114,7 @@ func NewSource(kind, name string, service Service, bill *Bill) *Source {
 func (s *Source) Charge() string { return s.bill.Text() }
 
 // Read implements [source.Source].
-func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (s *Source) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	desc := s.Describe()
 	var about Description
 	// First, because the resource's name, region and creation limit what can be asked for.
@@ -132,7 +132,7 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 		want = func(string) bool { return true }
 	}
 
-	t := &sink{ctx: ctx, w: w, opt: opt, span: span}
+	t := &sink{ctx: ctx, w: writer, opt: opt, span: span}
 	err := s.service.Samples(ctx, span, want, t.add)
 	// A resource that does not exist explains the absence of samples better than a time range.
 	if err == nil && t.samples == 0 {
@@ -160,10 +160,10 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 	desc.From, desc.To = time.UnixMilli(t.fromMs).UTC(), time.UnixMilli(t.toMs).UTC()
 	desc.Period, desc.Samples = span.Period, int64(len(t.moments))
 	s.SetDescription(desc)
-	w.Source(desc)
+	writer.Source(desc)
 
 	for _, text := range about.Notes {
-		w.Note(recording.Note{Kind: recording.NoteLimit, Source: desc.Name, Text: text})
+		writer.Note(recording.Note{Kind: recording.NoteLimit, Source: desc.Name, Text: text})
 	}
 
 	return nil

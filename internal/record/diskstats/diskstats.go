@@ -315,7 +315,7 @@ func (r *reader) flush(ctx context.Context) error {
 		return nil
 	}
 
-	b := &recording.Batch{TimesMs: r.times}
+	batch := &recording.Batch{TimesMs: r.times}
 	for i, name := range r.names {
 		// Decided per batch, because the disk may have its first row after the partition.
 		if r.isPartOf(name) {
@@ -337,13 +337,14 @@ func (r *reader) flush(ctx context.Context) error {
 			}
 
 			if some {
-				b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName, x.Metric,
+				batch.Columns = append(batch.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName,
+					x.Metric,
 					"device", name), Values: values})
 			}
 		}
 	}
 
-	if err := r.w.Append(ctx, b); err != nil {
+	if err := r.w.Append(ctx, batch); err != nil {
 		return err
 	}
 

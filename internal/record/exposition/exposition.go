@@ -141,7 +141,7 @@ func (f *file) path() string { return f.parts[0].Path }
 
 // Read implements source.Source. It reads the file twice: the number of pages, which places those
 // without a time, is known only at the end.
-func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	loc := opt.Location
 	if loc == nil {
 		loc = time.Local
@@ -172,7 +172,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		where = after
 	}
 
-	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period,
+	r := &fileReader{f: f, w: writer, opt: opt, pages: pages, period: opt.Period,
 		parser: newParser(f.exporters, opt.Want)}
 	if r.period <= 0 {
 		r.period = time.Second

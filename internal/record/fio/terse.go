@@ -39,7 +39,7 @@ func NewTerse(from source.File) source.Source { return &terseFile{file: New(from
 type terseFile struct{ *file }
 
 // Read implements source.Source.
-func (f *terseFile) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (f *terseFile) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	in, err := f.from.Open()
 	if err != nil {
 		return fmt.Errorf("fio terse output: %w", err)
@@ -82,7 +82,7 @@ func (f *terseFile) Read(ctx context.Context, w recording.Writer, opt source.Opt
 		return fmt.Errorf("fio terse output %s: no job: run fio with --output-format=json", f.from.Path)
 	}
 
-	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
+	e := &emitter{ctx: ctx, w: writer, opt: opt, jobs: map[string]*history{}}
 	if err := e.add(r); err != nil {
 		return err
 	}

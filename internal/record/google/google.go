@@ -145,7 +145,7 @@ var chosen = []string{"hyperdisk-balanced", "hyperdisk-balanced-ha", "hyperdisk-
 	"hyperdisk-throughput", "hyperdisk-ml"}
 
 // describeDisk describes a disk and returns the first instance that it is attached to.
-func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id string) (instance string,
+func (s *service) describeDisk(ctx context.Context, described *cloud.Description, id string) (instance string,
 	err error) {
 	var disk struct {
 		Type       string   `json:"type"`
@@ -158,7 +158,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 	}
 
 	err = s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &disk), "compute.disks.get", id)
-	if ok, err := d.Answered(err, "the limits of the disk are unknown: give them with --volume"); !ok {
+	if ok, err := described.Answered(err, "the limits of the disk are unknown: give them with --volume"); !ok {
 		return "", err
 	}
 
@@ -171,16 +171,16 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 		}
 	}
 
-	d.Volume(name, v)
+	described.Volume(name, v)
 
 	// Google does not report pending changes of performance, only of the disk's status.
 	if disk.Status != "" && disk.Status != "READY" {
-		d.Note("%s is being modified (%s): until that completes, its performance may differ from its settings",
+		described.Note("%s is being modified (%s): until that completes, its performance may differ from its settings",
 			name, disk.Status)
 	}
 
 	if disk.Snapshot != "" {
-		d.Fact("from_snapshot."+name, path.Base(disk.Snapshot))
+		described.Fact("from_snapshot."+name, path.Base(disk.Snapshot))
 	}
 
 	if len(disk.Users) == 0 {
@@ -200,7 +200,8 @@ const disksMax = 128
 
 // describeInstance reads the type of an instance and its disks: all of them, or only the disk of
 // the address.
-func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id string, all bool) error {
+func (s *service) describeInstance(ctx context.Context, described *cloud.Description, id string,
+	all bool) error {
 	var vm struct {
 		ID    string `json:"id"`
 		Type  string `json:"machineType"`
@@ -212,7 +213,7 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 
 	err := s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &vm), "compute.instances.get", id)
 	if errors.Is(err, cloud.ErrNotFound) || errors.Is(err, cloud.ErrDenied) {
-		d.Absent = err // metrics are found by the numeric id of the instance
+		described.Absent = err // metrics are found by the numeric id of the instance
 		return nil
 	}
 
@@ -226,7 +227,7 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 	}
 
 	s.instance = vm.ID
-	d.Machine(path.Base(vm.Type), cloud.Machine{})
+	described.Machine(path.Base(vm.Type), cloud.Machine{})
 
 	for _, x := range vm.Disks[:min(len(vm.Disks), disksMax)] {
 		_, disk, _ := strings.Cut(x.Source, "/compute/v1/")
@@ -235,7 +236,7 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 		}
 		s.disks[x.Device] = path.Base(disk)
 		if all {
-			if _, err := s.describeDisk(ctx, d, disk); err != nil {
+			if _, err := s.describeDisk(ctx, described, disk); err != nil {
 				return err
 			}
 		}
@@ -318,7 +319,7 @@ type list struct {
 // where the previous one ended, even within a series; the newest points come first.
 func (s *service) read(ctx context.Context, kind, name string, from, to time.Time,
 	period time.Duration) ([]cloud.Series, error) {
-	q := url.Values{"filter": {fmt.Sprintf(`metric.type = "compute.googleapis.com/instance/disk/%s" AND resource.labels.instance_id = "%s"`,
+	query := url.Values{"filter": {fmt.Sprintf(`metric.type = "compute.googleapis.com/instance/disk/%s" AND resource.labels.instance_id = "%s"`,
 		kind, s.instance)},
 		// The interval is closed: its first moment belongs to the previous part.
 		"interval.startTime": {from.Add(time.Second).UTC().Format(time.RFC3339)},
@@ -327,7 +328,7 @@ func (s *service) read(ctx context.Context, kind, name string, from, to time.Tim
 	points := map[string]map[int64]float64{}
 	for range pagesMax {
 		var answer list
-		err := s.rest.Get(ctx, s.monitoring+"/v3/projects/"+s.project+"/timeSeries?"+q.Encode(), &answer)
+		err := s.rest.Get(ctx, s.monitoring+"/v3/projects/"+s.project+"/timeSeries?"+query.Encode(), &answer)
 		if err = s.explain(err, "monitoring.timeSeries.list", "projects/"+s.project); err != nil {
 			return nil, err
 		}
@@ -362,7 +363,7 @@ func (s *service) read(ctx context.Context, kind, name string, from, to time.Tim
 		}
 
 		// The other parameters must not change between pages.
-		q.Set("pageToken", answer.Next)
+		query.Set("pageToken", answer.Next)
 	}
 
 	return nil, cloud.Refuse(nil, "Google Cloud: more than %d pages for one request", pagesMax)

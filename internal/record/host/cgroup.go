@@ -41,7 +41,7 @@ func findCgroup(root string) cgroup {
 // memberOf finds the cgroup in the text of /proc/PID/cgroup. If strictly is set, its folder must
 // exist at that path; otherwise the mount point is the fallback.
 func memberOf(root, member string, strictly bool) cgroup {
-	g := cgroup{dir: map[string]string{}, on: map[string]string{}}
+	group := cgroup{dir: map[string]string{}, on: map[string]string{}}
 	at := func(mount, path string) (string, bool) {
 		dir := within(root, mount, path)
 		return dir, !strictly || dir == strings.TrimSuffix(mount+path, "/")
@@ -54,7 +54,7 @@ func memberOf(root, member string, strictly bool) cgroup {
 
 		if m.Controllers == "" {
 			if dir, ok := at(unifiedMount, m.Path); ok && exists(root, dir+"/cgroup.controllers") {
-				g.v2, g.id = dir, m.Path
+				group.v2, group.id = dir, m.Path
 			}
 			continue
 		}
@@ -67,9 +67,9 @@ func memberOf(root, member string, strictly bool) cgroup {
 			// separately.
 			for _, mount := range []string{c, m.Controllers} {
 				if dir, ok := at("sys/fs/cgroup/"+mount, m.Path); ok && exists(root, "sys/fs/cgroup/"+mount) {
-					g.dir[c], g.on[c] = dir, "sys/fs/cgroup/"+mount
-					if c == "memory" || g.id == "" {
-						g.id = m.Path
+					group.dir[c], group.on[c] = dir, "sys/fs/cgroup/"+mount
+					if c == "memory" || group.id == "" {
+						group.id = m.Path
 					}
 					break
 				}
@@ -77,11 +77,11 @@ func memberOf(root, member string, strictly bool) cgroup {
 		}
 	}
 
-	if g.id == "" {
-		g.id = "/"
+	if group.id == "" {
+		group.id = "/"
 	}
 
-	return g
+	return group
 }
 
 // there reports whether the cgroup was found.

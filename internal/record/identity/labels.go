@@ -111,7 +111,7 @@ func ofExporter(host string) bool { return strings.Contains(strings.ToLower(host
 // servers in its recording.
 func (s *splitter) nameServer(n *node, servers int) {
 	e := s.opt.Engines[n.engine]
-	k := n.key
+	ident := n.key
 	var own recording.Source // the source of this engine, if there is only one
 
 	count := 0
@@ -131,31 +131,31 @@ func (s *splitter) nameServer(n *node, servers int) {
 
 	address := ""
 	switch {
-	case k.server != "" && !local(k.server):
-		address = k.server
-	case k.instance != "" && !local(k.instance):
-		address = k.instance
+	case ident.server != "" && !local(ident.server):
+		address = ident.server
+	case ident.instance != "" && !local(ident.instance):
+		address = ident.instance
 	}
 
 	switch {
-	case k.pod != "":
-		n.global = strings.Join([]string{k.cluster, k.namespace, k.pod, k.server}, "\x00")
-		n.name = strings.Trim(k.namespace+"/"+k.pod, "/")
-		if k.server != "" {
-			n.name += " " + k.server
+	case ident.pod != "":
+		n.global = strings.Join([]string{ident.cluster, ident.namespace, ident.pod, ident.server}, "\x00")
+		n.name = strings.Trim(ident.namespace+"/"+ident.pod, "/")
+		if ident.server != "" {
+			n.name += " " + ident.server
 		}
 	case address != "":
-		n.global = strings.Join([]string{k.cluster, k.instance, k.server}, "\x00")
+		n.global = strings.Join([]string{ident.cluster, ident.instance, ident.server}, "\x00")
 		n.name = address
 	case own.Host != "" && own.Kind != "host":
-		n.global = strings.Join([]string{k.cluster, own.Host, k.server}, "\x00")
+		n.global = strings.Join([]string{ident.cluster, own.Host, ident.server}, "\x00")
 		n.name = own.Host
-	case servers > 1 && (k.instance != "" || k.server != ""):
-		n.name = cmp.Or(k.server, k.instance) + " in " + n.name
+	case servers > 1 && (ident.instance != "" || ident.server != ""):
+		n.name = cmp.Or(ident.server, ident.instance) + " in " + n.name
 	}
 
-	if k.cluster != "" {
-		n.name = k.cluster + "/" + n.name
+	if ident.cluster != "" {
+		n.name = ident.cluster + "/" + n.name
 	}
 
 	switch h := hostOf(address); {

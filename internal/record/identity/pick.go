@@ -32,8 +32,8 @@ func (picked) Close() error { return nil }
 // pick returns a recording with some series of a recording, by the hashes of their labels. If a
 // host is given, it is added to their devices. The sources cover only the time of these series.
 func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error) {
-	r := s.in[i]
-	part, err := recording.Pick(s.ctx, r, s.opt.Wants, func(l labels.Labels) (labels.Labels, bool) {
+	reader := s.in[i]
+	part, err := recording.Pick(s.ctx, reader, s.opt.Wants, func(l labels.Labels) (labels.Labels, bool) {
 		host, ok := keep[l.Hash()]
 		if device := l.Get("device"); ok && host != "" && device != "" {
 			l = labels.NewBuilder(l).Set("device", device+" on "+host).Labels()
@@ -77,9 +77,9 @@ func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error)
 		part.Source(x)
 	}
 
-	for _, n := range r.Notes() {
+	for _, n := range reader.Notes() {
 		part.Note(n)
 	}
 
-	return picked{part, r, metrics}, nil
+	return picked{part, reader, metrics}, nil
 }

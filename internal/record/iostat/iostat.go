@@ -214,7 +214,7 @@ func (l *log) reports(r io.Reader) reports {
 
 // Read implements source.Source. It reads the log twice: the format of the dates, the number of
 // reports and whether -z was used are known only at the end.
-func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	sv, err := l.survey(ctx, opt)
 	if err != nil {
 		return err
@@ -227,10 +227,10 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 
 	ck := newClock(sv, opt, l.from.Modified)
 	if sv.counted == 0 {
-		return l.readSinceBoot(ctx, w, opt, sv, ck)
+		return l.readSinceBoot(ctx, writer, opt, sv, ck)
 	}
 
-	it := newIntegrator(ctx, w, opt, sv)
+	it := newIntegrator(ctx, writer, opt, sv)
 	place := func(r *report) error {
 		ms, ok := ck.at(r)
 		if !ok {
@@ -264,7 +264,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 		return err
 	}
 
-	l.describe(w, sv, ck, it)
+	l.describe(writer, sv, ck, it)
 	if it.samples == 0 && it.outside == 0 {
 		return fmt.Errorf("iostat log %s: cannot determine the times of its %d reports; record again with: S_TIME_FORMAT=ISO iostat -xt 1",
 			l.from.Path, sv.reports)

@@ -197,15 +197,15 @@ func (s *sarReports) report(key sarKey, at stamp) *report {
 
 // row parses a row of the current table.
 func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
-	h := &s.heading
-	if h.cpu != nil {
+	sarHeading := &s.heading
+	if sarHeading.cpu != nil {
 		// The rows of single CPUs are skipped.
 		if string(fields[0]) != "all" && string(fields[0]) != "-1" {
 			return
 		}
 
 		var cpu [6]float64
-		for i, mode := range h.cpu {
+		for i, mode := range sarHeading.cpu {
 			v, comma, ok := figure(fields[i])
 			if mode >= 0 && ok {
 				cpu[mode] += v
@@ -220,9 +220,9 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 		return
 	}
 
-	if h.host != nil {
+	if sarHeading.host != nil {
 		r := s.report(key, at)
-		for i, f := range h.host {
+		for i, f := range sarHeading.host {
 			v, comma, ok := figure(fields[i])
 			if r != nil && f < hostFigures && ok {
 				r.setHost(f, v)
@@ -234,8 +234,8 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 
 	rates := noRates()
 	comma := false
-	for i, c := range h.columns {
-		if i == h.device {
+	for i, c := range sarHeading.columns {
+		if i == sarHeading.device {
 			continue
 		}
 		v, withComma, ok := figure(fields[i])
@@ -250,7 +250,7 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 	rates.finish()
 	if r := s.report(key, at); r != nil {
 		r.hasDevices, r.comma = true, r.comma || comma
-		r.devices = append(r.devices, device{name: string(fields[h.device]), rates: rates})
+		r.devices = append(r.devices, device{name: string(fields[sarHeading.device]), rates: rates})
 	}
 }
 

@@ -18,7 +18,7 @@ const sinceBootSpan = time.Hour
 // readSinceBoot reads a log that has only averages since boot, such as the output of iostat without
 // an interval. The last report becomes one sample of its counters, as a page of metrics is: the
 // diagnosis knows that such a sample is a sum.
-func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.Options, sv *survey,
+func (l *log) readSinceBoot(ctx context.Context, writer recording.Writer, opt source.Options, sv *survey,
 	ck *clock) error {
 	var at time.Time
 	var cpu *[6]float64
@@ -51,7 +51,7 @@ func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.
 			l.from.Path)
 	}
 
-	out := samples.NewWriter(ctx, w, opt, l.from.Path)
+	out := samples.NewWriter(ctx, writer, opt, l.from.Path)
 	if err := out.Time(at); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.
 	}
 
 	l.SetDescription(d)
-	w.Source(d)
+	writer.Source(d)
 	out.Note(recording.NoteLimit,
 		"the log has only the average since boot: no interval shows when requests were slow; record with S_TIME_FORMAT=ISO iostat -xt 1")
 	if x := sv.found.damage; x.count > 0 {

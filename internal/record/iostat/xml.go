@@ -73,9 +73,9 @@ func (x *xmlReports) token(token xml.Token) (whole bool) {
 	return false
 }
 
-func (x *xmlReports) start(t *xml.StartElement) {
+func (x *xmlReports) start(element *xml.StartElement) {
 	get := func(name string) string {
-		for _, a := range t.Attr {
+		for _, a := range element.Attr {
 			if a.Name.Local == name {
 				return a.Value
 			}
@@ -83,7 +83,7 @@ func (x *xmlReports) start(t *xml.StartElement) {
 		return ""
 	}
 
-	switch name := t.Name.Local; {
+	switch name := element.Name.Local; {
 	case name == "host":
 		x.found.host = get("nodename")
 	case name == "release":
@@ -105,7 +105,7 @@ func (x *xmlReports) start(t *xml.StartElement) {
 	// Tables outside of a timestamp have no time to be placed at.
 	case x.s == nil:
 	case name == "cpu":
-		row := figuresOf(t)
+		row := figuresOf(element)
 		row["cpu"] = get("number")
 		x.s.Load = append(x.s.Load, row)
 	case name == "disk":
@@ -114,15 +114,15 @@ func (x *xmlReports) start(t *xml.StartElement) {
 		}
 	// One over the bound is kept, so that the reader notices that there were more.
 	case name == "disk-device" && x.s.Disk != nil && len(*x.s.Disk) <= devicesMax:
-		row := figuresOf(t)
+		row := figuresOf(element)
 		row["disk-device"] = get("dev")
 		*x.s.Disk = append(*x.s.Disk, row)
 	case name == "queue":
-		x.s.Queue = figuresOf(t)
+		x.s.Queue = figuresOf(element)
 	case name == "paging":
-		x.s.Paging = figuresOf(t)
+		x.s.Paging = figuresOf(element)
 	case name == "swap-pages":
-		x.s.Swap = figuresOf(t)
+		x.s.Swap = figuresOf(element)
 	}
 }
 

@@ -302,21 +302,21 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 	rest = line
 	pm, zoned := "", 1
 	for i := range l {
-		e := &l[i]
+		element := &l[i]
 		n := 0
-		switch e.kind {
+		switch element.kind {
 		case literal:
-			if n = len(e.text); len(rest) < n || string(rest[:n]) != e.text {
+			if n = len(element.text); len(rest) < n || string(rest[:n]) != element.text {
 				return at, line, false
 			}
 			// The sign of a zone is a literal before its digits.
-			if e.text == "-" {
+			if element.text == "-" {
 				zoned = -1
 			}
 
 		case digits, letters:
 			is := isDigit
-			if e.kind == letters {
+			if element.kind == letters {
 				is = isLetter
 			}
 			for n < len(rest) && is(rest[n]) {
@@ -325,11 +325,11 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 			if n == 0 {
 				return at, line, false
 			}
-			if e.role == half {
+			if element.role == half {
 				pm = string(rest[:n])
 			}
-			at.fill(e.role, rest[:n], zoned)
-			if e.role == second || e.role == nanosecond {
+			at.fill(element.role, rest[:n], zoned)
+			if element.role == second || element.role == nanosecond {
 				zoned = 1
 			}
 

@@ -22,12 +22,12 @@ type finding struct {
 
 // find reads the pod, its claims and their volumes.
 func (s *volumes) find(ctx context.Context) (*finding, error) {
-	c, err := s.open()
+	client, err := s.open()
 	if err != nil {
 		return nil, err
 	}
 
-	pod, err := kubeclient.Pods.Get(ctx, c, s.namespace, s.name)
+	pod, err := kubeclient.Pods.Get(ctx, client, s.namespace, s.name)
 	if kubeclient.IsMissing(err) {
 		return nil, &kubeclient.AccessError{Text: fmt.Sprintf("pod %s not found in namespace %s", s.name,
 			s.namespace),
@@ -44,8 +44,8 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 	region := ""
 
 	seen := map[string]bool{}
-	for _, v := range pod.Spec.Volumes {
-		claim := claimOf(pod, &v)
+	for _, vol := range pod.Spec.Volumes {
+		claim := claimOf(pod, &vol)
 		if claim == "" || seen[claim] {
 			continue // a pod may use one claim as several volumes
 		}
@@ -58,7 +58,7 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 
 		// Marked before reading, so that a claim is requested at most once.
 		seen[claim] = true
-		pv, err := s.bound(ctx, c, claim)
+		pv, err := s.bound(ctx, client, claim)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 			out.addresses = append(out.addresses, at.address)
 		}
 
-		out.facts[at.device] = claim + mounts(pod, v.Name)
+		out.facts[at.device] = claim + mounts(pod, vol.Name)
 	}
 
 	if len(ebs) > 0 { // in one address, because they share their instance

@@ -67,7 +67,7 @@ type stream struct {
 }
 
 // Read implements source.Source.
-func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	in, err := f.from.Open()
 	if err != nil {
 		return fmt.Errorf("reading a Prometheus response: %w", err)
@@ -93,22 +93,22 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	// disk.
 	for _, g := range grouped(streams) {
 		together := g.streams
-		b := &recording.Batch{}
+		batch := &recording.Batch{}
 		for _, p := range together[0].points {
 			at := p.Timestamp.Time().Add(opt.ClockOffset)
 			if opt.From.IsZero() || !at.Before(opt.From) {
 				if opt.To.IsZero() || !at.After(opt.To) {
-					b.TimesMs = append(b.TimesMs, at.UnixMilli())
+					batch.TimesMs = append(batch.TimesMs, at.UnixMilli())
 				}
 			}
 		}
 
-		for i := 1; i < len(b.TimesMs); i++ {
-			if b.TimesMs[i] <= b.TimesMs[i-1] {
+		for i := 1; i < len(batch.TimesMs); i++ {
+			if batch.TimesMs[i] <= batch.TimesMs[i-1] {
 				return fmt.Errorf("reading Prometheus response %s: the times of %s are not in ascending order", f.from.Path,
 					together[0].labels)
 			}
-			steps[b.TimesMs[i]-b.TimesMs[i-1]]++
+			steps[batch.TimesMs[i]-batch.TimesMs[i-1]]++
 		}
 
 		for _, s := range together {
@@ -117,21 +117,22 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			case name == "":
 				unnamed++
 			case opt.Want == nil || opt.Want(name):
-				b.Columns = append(b.Columns, recording.Column{Labels: s.labels,
-					Values: s.values(b.TimesMs, opt.ClockOffset)})
+				batch.Columns = append(batch.Columns, recording.Column{Labels: s.labels,
+					Values: s.values(batch.TimesMs, opt.ClockOffset)})
 			}
 		}
 
-		if len(b.TimesMs) == 0 || len(b.Columns) == 0 {
+		if len(batch.TimesMs) == 0 || len(batch.Columns) == 0 {
 			continue
 		}
 
-		if err := w.Append(ctx, b); err != nil {
+		if err := writer.Append(ctx, batch); err != nil {
 			return err
 		}
 
-		d.Samples += int64(len(b.TimesMs) * len(b.Columns))
-		from, to := time.UnixMilli(b.TimesMs[0]).UTC(), time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC()
+		d.Samples += int64(len(batch.TimesMs) * len(batch.Columns))
+		from, to := time.UnixMilli(batch.TimesMs[0]).UTC(),
+			time.UnixMilli(batch.TimesMs[len(batch.TimesMs)-1]).UTC()
 		if d.From.IsZero() || from.Before(d.From) {
 			d.From = from
 		}
@@ -147,12 +148,12 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		if unnamed == len(streams) {
 			return fmt.Errorf("reading Prometheus response %s: %s", f.from.Path, text)
 		}
-		w.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
+		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
 	}
 
 	d.Period = usual(steps)
 	f.SetDescription(d)
-	w.Source(d)
+	writer.Source(d)
 
 	return nil
 }

@@ -60,13 +60,14 @@ type folder struct {
 
 func open(dir string) (f *folder, again bool, err error) {
 	defer recovered(&err)
-	m, err := readManifest(dir)
+	manifest, err := readManifest(dir)
 	if err != nil {
 		return nil, false, err
 	}
 
-	f = &folder{dir: dir, state: m.State, queries: newQueries(QueryOptions{}),
-		recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: append(m.Notes, m.missing(dir)...),
+	f = &folder{dir: dir, state: manifest.State, queries: newQueries(QueryOptions{}),
+		recent: NewMemory(MemoryOptions{}), sources: manifest.Sources,
+		notes: append(manifest.Notes, manifest.missing(dir)...),
 		marks: ReadMarks(dir)}
 	before, err := blockDirs(dir)
 	if err != nil {
@@ -118,7 +119,7 @@ func open(dir string) (f *folder, again bool, err error) {
 		return f, true, nil
 	}
 
-	f.noteDamage(damage, m.State)
+	f.noteDamage(damage, manifest.State)
 	return f, false, nil
 }
 

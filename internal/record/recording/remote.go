@@ -157,11 +157,11 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &Server{name: address.PublicURL(u), opt: opt, auth: auth, turns: largeAnswers,
+	server := &Server{name: address.PublicURL(u), opt: opt, auth: auth, turns: largeAnswers,
 		slots: make(chan struct{}, opt.Parallel)}
 
 	if opt.Selector != "" {
-		if r.matchers, err = ParseSelector(opt.Selector); err != nil {
+		if server.matchers, err = ParseSelector(opt.Selector); err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
 		}
 	}
@@ -171,19 +171,20 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 		Most: httpclient.Bounds{Bytes: opt.MaxBytes, Objects: objectsMax, Hint: tooLarge},
 	})})
 	if err != nil {
-		return nil, fmt.Errorf("prometheus %s: %w", r.name, err)
+		return nil, fmt.Errorf("prometheus %s: %w", server.name, err)
 	}
 
-	r.api = v1.NewAPI(client)
-	err = r.callOnce(ctx, min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
-		_, _, err := r.api.Query(httpclient.WithBounds(ctx, httpclient.Bounds{Bytes: probeBytesMax}), "1", opt.To)
+	server.api = v1.NewAPI(client)
+	err = server.callOnce(ctx, min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
+		_, _, err := server.api.Query(httpclient.WithBounds(ctx, httpclient.Bounds{Bytes: probeBytesMax}), "1",
+			opt.To)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return r, nil
+	return server, nil
 }
 
 // Sources implements [Reader]. The period is known only after a call of Metrics, or of Range

@@ -224,20 +224,20 @@ func (e *Events) write(ctx context.Context, w recording.Writer, want func(string
 
 	cols := e.columns(want)
 	sums := make([]float64, e.width)
-	b := &recording.Batch{}
+	batch := &recording.Batch{}
 	first, last := e.index(from), e.index(to)
 
 	flush := func() error {
-		err := w.Append(ctx, b)
-		b.TimesMs = b.TimesMs[:0]
-		for i := range b.Columns {
-			b.Columns[i].Values = b.Columns[i].Values[:0]
+		err := w.Append(ctx, batch)
+		batch.TimesMs = batch.TimesMs[:0]
+		for i := range batch.Columns {
+			batch.Columns[i].Values = batch.Columns[i].Values[:0]
 		}
 		return err
 	}
 
 	for _, c := range cols {
-		b.Columns = append(b.Columns, recording.Column{Labels: c.labels})
+		batch.Columns = append(batch.Columns, recording.Column{Labels: c.labels})
 	}
 
 	// Counters start with a sample before the first interval. What ran before it is not counted.
@@ -247,7 +247,7 @@ func (e *Events) write(ctx context.Context, w recording.Writer, want func(string
 		if i < first {
 			cell = nil
 		}
-		b.TimesMs = append(b.TimesMs, e.end(i).UnixMilli())
+		batch.TimesMs = append(batch.TimesMs, e.end(i).UnixMilli())
 		for k, c := range cols {
 			value := 0.0
 			if cell != nil {
@@ -257,11 +257,11 @@ func (e *Events) write(ctx context.Context, w recording.Writer, want func(string
 			if !c.gauge {
 				value = sums[c.at]
 			}
-			b.Columns[k].Values = append(b.Columns[k].Values, value)
+			batch.Columns[k].Values = append(batch.Columns[k].Values, value)
 		}
 
 		n++
-		if len(b.TimesMs) == batchTimes || i == last {
+		if len(batch.TimesMs) == batchTimes || i == last {
 			// A batch of one time has only constant columns.
 			if err := flush(); err != nil {
 				return n, err

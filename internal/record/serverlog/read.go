@@ -30,8 +30,9 @@ type part struct {
 }
 
 // Read implements source.Source.
-func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	r := &reader{format: l.format, w: w, opt: opt, loc: cmp.Or(opt.Location, time.Local), name: l.parts[0].Path}
+func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
+	r := &reader{format: l.format, w: writer, opt: opt, loc: cmp.Or(opt.Location, time.Local),
+		name: l.parts[0].Path}
 	// Files of one log may be given in any order, and counters need increasing times.
 	parts, err := r.order(l.parts)
 	if err != nil {
@@ -66,7 +67,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 			Text: fmt.Sprintf("%d lines were not read: %s", r.events.unread[why], why)})
 	}
 
-	n, err := r.events.write(ctx, w, opt.Want)
+	n, err := r.events.write(ctx, writer, opt.Want)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 		Version: r.events.facts["version"], From: r.events.from.UTC(), To: r.events.to.UTC(),
 		Period: steps[r.events.step], Samples: n}
 	l.SetDescription(d)
-	w.Source(d)
+	writer.Source(d)
 
 	return nil
 }

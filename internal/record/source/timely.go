@@ -56,34 +56,34 @@ func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]r
 	}
 
 	out := batches[:0]
-	for _, b := range batches {
-		if n := len(b.TimesMs); n == 0 || !bad(b.TimesMs[0]) && !bad(b.TimesMs[n-1]) {
-			out = append(out, b)
+	for _, batch := range batches {
+		if n := len(batch.TimesMs); n == 0 || !bad(batch.TimesMs[0]) && !bad(batch.TimesMs[n-1]) {
+			out = append(out, batch)
 			continue
 		}
 
-		from, to := 0, len(b.TimesMs)
-		for from < to && bad(b.TimesMs[from]) {
+		from, to := 0, len(batch.TimesMs)
+		for from < to && bad(batch.TimesMs[from]) {
 			from++
 		}
 
-		for to > from && bad(b.TimesMs[to-1]) {
+		for to > from && bad(batch.TimesMs[to-1]) {
 			to--
 		}
 
-		if u.values == 0 && len(b.Columns) > 0 {
-			first := b.TimesMs[0]
+		if u.values == 0 && len(batch.Columns) > 0 {
+			first := batch.TimesMs[0]
 			if from == 0 {
-				first = b.TimesMs[to]
+				first = batch.TimesMs[to]
 			}
-			u.metric = b.Columns[0].Labels.Get(labels.MetricName)
+			u.metric = batch.Columns[0].Labels.Get(labels.MetricName)
 			u.first = time.UnixMilli(max(0, min(first, recording.TimeMaxMs))).UTC()
 			u.off = u.first.Sub(now)
 		}
 
-		u.values += int64(len(b.TimesMs)-(to-from)) * int64(len(b.Columns))
+		u.values += int64(len(batch.TimesMs)-(to-from)) * int64(len(batch.Columns))
 		if from < to {
-			out = append(out, b.Part(from, to))
+			out = append(out, batch.Part(from, to))
 		}
 	}
 

@@ -7,28 +7,28 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-func (ev *evaluator) binary(e *parser.BinaryExpr) (value, error) {
-	lhs, err := ev.eval(e.LHS)
+func (ev *evaluator) binary(expr *parser.BinaryExpr) (value, error) {
+	lhs, err := ev.eval(expr.LHS)
 	if err != nil {
 		return value{}, err
 	}
 
-	rhs, err := ev.eval(e.RHS)
+	rhs, err := ev.eval(expr.RHS)
 	if err != nil {
 		return value{}, err
 	}
 
-	if e.Op.IsSetOperator() {
-		return ev.set(e, lhs, rhs)
+	if expr.Op.IsSetOperator() {
+		return ev.set(expr, lhs, rhs)
 	}
 
-	op, ok := operators[e.Op]
+	op, ok := operators[expr.Op]
 	if !ok {
-		return value{}, unsupported(e, e.Op.String())
+		return value{}, unsupported(expr, expr.Op.String())
 	}
 
 	f := op.apply
-	if op.compares && !e.ReturnBool && !(lhs.scalar && rhs.scalar) {
+	if op.compares && !expr.ReturnBool && !(lhs.scalar && rhs.scalar) {
 		// A comparison keeps the value of the vector where it is true.
 		keepRight := lhs.scalar
 		f = func(a, b float64) float64 {
@@ -58,7 +58,7 @@ func (ev *evaluator) binary(e *parser.BinaryExpr) (value, error) {
 		return mapped(lhs, func(x float64) float64 { return f(x, rhs.number) }), nil
 	}
 
-	return ev.match(e, lhs.tracks, rhs.tracks, f)
+	return ev.match(expr, lhs.tracks, rhs.tracks, f)
 }
 
 type operator struct {
@@ -155,12 +155,12 @@ func merged(tracks []Track) []Track {
 }
 
 // set computes and, or and unless, cell by cell.
-func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
+func (ev *evaluator) set(expr *parser.BinaryExpr, lhs, rhs value) (value, error) {
 	if lhs.scalar || rhs.scalar {
-		return value{}, unsupported(e, "a set operator on a number")
+		return value{}, unsupported(expr, "a set operator on a number")
 	}
 
-	key := matchKey(e.VectorMatching)
+	key := matchKey(expr.VectorMatching)
 	// Several series may have the same key; a cell is known if one of them has a value.
 	known := func(tracks []Track) map[string]Mask {
 		m := map[string]Mask{}
@@ -182,11 +182,11 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 		out = append(out, Track{Labels: t.Labels, Values: vals})
 	}
 
-	switch e.Op {
+	switch expr.Op {
 	case parser.LAND, parser.LUNLESS:
 		right := known(rhs.tracks)
 		for _, t := range lhs.tracks {
-			keep(t, right[key(t.Labels).String()], e.Op == parser.LAND)
+			keep(t, right[key(t.Labels).String()], expr.Op == parser.LAND)
 		}
 	case parser.LOR:
 		left := known(lhs.tracks)
@@ -197,7 +197,7 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 		}
 		out = merged(clone(out))
 	default:
-		return value{}, unsupported(e, e.Op.String())
+		return value{}, unsupported(expr, expr.Op.String())
 	}
 
 	return value{tracks: out}, nil

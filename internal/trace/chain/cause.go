@@ -74,36 +74,36 @@ func (r *Report) Causes() []Cause {
 
 	// Behind is sorted by time, so the largest part of a cause comes first and sets its reason.
 	for i := range r.Behind {
-		b := &r.Behind[i]
-		k := id{kind: kindOf(b)}
+		behind := &r.Behind[i]
+		ident := id{kind: kindOf(behind)}
 		var who Culprit
 
 		// The reason and the IDs of process and thread are left out of the key: a program that
 		// blocks calls by its reads and its syncs is one cause, not two.
-		if k.kind == Others || k.kind == TheLimit {
-			who = b.Culprit
+		if ident.kind == Others || ident.kind == TheLimit {
+			who = behind.Culprit
 			// The files of one table are one cause.
-			k.self, k.comm, k.cgroup, k.inode = who.Self, who.Comm, who.Cgroup, who.Inode
-			k.file = cmp.Or(who.Holds, who.File)
+			ident.self, ident.comm, ident.cgroup, ident.inode = who.Self, who.Comm, who.Cgroup, who.Inode
+			ident.file = cmp.Or(who.Holds, who.File)
 		}
 
-		n, ok := at[k]
+		n, ok := at[ident]
 		if !ok {
 			n = len(out)
-			at[k] = n
-			out = append(out, Cause{Kind: k.kind, Culprit: who})
+			at[ident] = n
+			out = append(out, Cause{Kind: ident.kind, Culprit: who})
 		}
 
 		c := &out[n]
-		c.Time += b.Time
-		c.Share += b.Share
+		c.Time += behind.Time
+		c.Share += behind.Share
 
 		// One call may be in several stages, so the sum would count it twice.
-		c.Calls = max(c.Calls, b.Calls)
+		c.Calls = max(c.Calls, behind.Calls)
 
-		if k.kind == Others {
-			c.Requests += b.Requests
-			c.Bytes += b.Bytes
+		if ident.kind == Others {
+			c.Requests += behind.Requests
+			c.Bytes += behind.Bytes
 		}
 	}
 

@@ -28,8 +28,8 @@ func (q *Queue) Step() int64 { return (q.To - q.From) / queueSteps }
 // Queue computes the queue of the disks around a call.
 func (w *Window) Queue(c *events.Call) *Queue {
 	margin := (c.Exit - c.Enter) / 10
-	q := &Queue{From: c.Enter - margin, To: c.Exit + margin}
-	step := q.Step()
+	queue := &Queue{From: c.Enter - margin, To: c.Exit + margin}
+	step := queue.Step()
 	if step <= 0 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (w *Window) Queue(c *events.Call) *Queue {
 	by := map[string][]float64{}
 	total := map[string]float64{}
 	around := *c
-	around.Enter, around.Exit = q.From, q.To
+	around.Enter, around.Exit = queue.From, queue.To
 
 	for _, r := range w.Around(&around) {
 		name := w.Label(&r)
@@ -46,8 +46,8 @@ func (w *Window) Queue(c *events.Call) *Queue {
 		}
 
 		// A request counts in a step by the fraction of the step during which it was outstanding.
-		for i := max(0, (r.Begin()-q.From)/step); i < queueSteps; i++ {
-			from := q.From + i*step
+		for i := max(0, (r.Begin()-queue.From)/step); i < queueSteps; i++ {
+			from := queue.From + i*step
 			within := min(r.Done, from+step) - max(r.Begin(), from)
 			if within <= 0 {
 				break
@@ -58,19 +58,19 @@ func (w *Window) Queue(c *events.Call) *Queue {
 	}
 
 	for name := range by {
-		q.Owners = append(q.Owners, name)
+		queue.Owners = append(queue.Owners, name)
 	}
 
-	slices.SortFunc(q.Owners, func(a,
+	slices.SortFunc(queue.Owners, func(a,
 		b string) int {
 		return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b))
 	})
 
 	// The largest owners get their own curve; the rest are summed.
 	others := make([]float64, queueSteps)
-	for i, name := range q.Owners {
+	for i, name := range queue.Owners {
 		if i < queueOwners {
-			q.Requests = append(q.Requests, by[name])
+			queue.Requests = append(queue.Requests, by[name])
 			continue
 		}
 		for k, v := range by[name] {
@@ -78,12 +78,12 @@ func (w *Window) Queue(c *events.Call) *Queue {
 		}
 	}
 
-	if len(q.Owners) > queueOwners {
-		q.Owners = append(q.Owners[:queueOwners], "others")
-		q.Requests = append(q.Requests, others)
+	if len(queue.Owners) > queueOwners {
+		queue.Owners = append(queue.Owners[:queueOwners], "others")
+		queue.Requests = append(queue.Requests, others)
 	}
 
-	return q
+	return queue
 }
 
 // Draws reports whether a call is the longest so far, and its queue therefore worth drawing.

@@ -44,27 +44,27 @@ func Find(c Choice) (*Found, error) {
 
 // FindMore resolves a choice again, and scans only the files of unknown processes: scanning all of
 // them takes 0.1 s on a server with hundreds of processes. Finding nothing new is not an error.
-func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
-	if c.All {
+func FindMore(choice Choice, known map[uint32]bool) (*Found, error) {
+	if choice.All {
 		return findAll()
 	}
-	if c.Path != "" {
-		return findPath(c.Path)
+	if choice.Path != "" {
+		return findPath(choice.Path)
 	}
 
-	pids, err := processes(c)
+	pids, err := processes(choice)
 	if err != nil {
 		return nil, err
 	}
 
-	first, f := pids[0], &Found{}
+	first, found := pids[0], &Found{}
 	pids = slices.DeleteFunc(pids, func(p int) bool { return known[uint32(p)] })
 	if len(pids) == 0 {
-		return f, nil
+		return found, nil
 	}
 
 	for _, p := range pids {
-		f.Processes = append(f.Processes, uint32(p))
+		found.Processes = append(found.Processes, uint32(p))
 	}
 
 	mounts, err := readMounts(first)
@@ -77,11 +77,11 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 		o := filesOf(p, mounts)
 		maps.Copy(devs, o.files)
 		for _, d := range o.disks {
-			f.disk(d)
+			found.disk(d)
 		}
-		f.Rings = f.Rings || o.rings
-		if asynchronous(p) && !slices.Contains(f.Notes, noAIO) {
-			f.Notes = append(f.Notes, noAIO)
+		found.Rings = found.Rings || o.rings
+		if asynchronous(p) && !slices.Contains(found.Notes, noAIO) {
+			found.Notes = append(found.Notes, noAIO)
 		}
 	}
 
@@ -90,26 +90,26 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 			continue
 		}
 		if what, _ := Unseen(m.FSType); what != "" && m.Below == 0 {
-			f.Notes = append(f.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
+			found.Notes = append(found.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
 		}
 	}
 
 	// The target may not have opened its files yet, so without any, all disks are watched.
-	f.Mounts = onDisks(mounts, func(m *events.Mount) bool { return devs[m.Dev] })
-	if len(f.Mounts) == 0 && len(f.Disks) == 0 {
+	found.Mounts = onDisks(mounts, func(m *events.Mount) bool { return devs[m.Dev] })
+	if len(found.Mounts) == 0 && len(found.Disks) == 0 {
 		if len(known) > 0 {
-			return f, nil // a new process without files, or one that has already ended
+			return found, nil // a new process without files, or one that has already ended
 		}
-		f.Mounts = onDisks(mounts, func(*events.Mount) bool { return true })
+		found.Mounts = onDisks(mounts, func(*events.Mount) bool { return true })
 	}
 
-	f.complete(mounts)
-	if len(f.Disks) == 0 {
+	found.complete(mounts)
+	if len(found.Disks) == 0 {
 		return nil, &Error{fmt.Sprintf("%s has no files on a block device that is visible here",
-			c), "run the trace on the host with the disks"}
+			choice), "run the trace on the host with the disks"}
 	}
 
-	return f, nil
+	return found, nil
 }
 
 func findAll() (*Found, error) {
@@ -148,43 +148,43 @@ func findPath(path string) (*Found, error) {
 	}
 
 	dev := mountDev(mounts, kernelDev(st.Dev), abs)
-	f := &Found{ByDevice: true}
+	found := &Found{ByDevice: true}
 	for i := range mounts {
-		m := &mounts[i]
-		if m.Dev != dev || !strings.HasPrefix(abs+"/", strings.TrimSuffix(m.Path, "/")+"/") {
+		mount := &mounts[i]
+		if mount.Dev != dev || !strings.HasPrefix(abs+"/", strings.TrimSuffix(mount.Path, "/")+"/") {
 			continue
 		}
 
-		what, fatal := Unseen(m.FSType)
-		if m.Below != 0 {
+		what, fatal := Unseen(mount.FSType)
+		if mount.Below != 0 {
 			what, fatal = "", false
 		}
 
 		if fatal {
-			return nil, &Error{fmt.Sprintf("%s is on %s: %s", path, m.FSType, what), "specify a folder on a disk"}
+			return nil, &Error{fmt.Sprintf("%s is on %s: %s", path, mount.FSType, what), "specify a folder on a disk"}
 		}
 
 		if what != "" {
-			f.Notes = append(f.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
+			found.Notes = append(found.Notes, fmt.Sprintf("%s is %s: %s", mount.Path, mount.FSType, what))
 		}
 
-		f.Mounts = onDisks([]events.Mount{*m}, func(*events.Mount) bool { return true })
-		if abs != m.Path {
-			f.Folders = []string{abs}
+		found.Mounts = onDisks([]events.Mount{*mount}, func(*events.Mount) bool { return true })
+		if abs != mount.Path {
+			found.Folders = []string{abs}
 		}
 
 		// Files on an overlay have two paths, and other files share the file system below it.
-		if m.Below != 0 {
-			f.Folders = []string{abs, filepath.Join(m.Upper, strings.TrimPrefix(abs, m.Path))}
+		if mount.Below != 0 {
+			found.Folders = []string{abs, filepath.Join(mount.Upper, strings.TrimPrefix(abs, mount.Path))}
 		}
 	}
 
-	f.complete(mounts)
-	if len(f.Disks) == 0 {
+	found.complete(mounts)
+	if len(found.Disks) == 0 {
 		return nil, withoutDisk(path, typeOf(abs))
 	}
 
-	return f, nil
+	return found, nil
 }
 
 // typeOf returns the type of the file system below a path, judging by its magic number. This also

@@ -95,7 +95,7 @@ type Tracer struct {
 }
 
 // Start loads and attaches the programs. They see nothing until there are targets and disks.
-func Start(c Config) (*Tracer, error) {
+func Start(config Config) (*Tracer, error) {
 	syms, err := readSymbols()
 	if err != nil {
 		// Missing privileges explain the failure better than the unreadable file does.
@@ -105,7 +105,7 @@ func Start(c Config) (*Tracer, error) {
 		return nil, &UnavailableError{err.Error(), withoutRights}
 	}
 
-	coll, missing, err := load(&c)
+	coll, missing, err := load(&config)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,8 @@ func Start(c Config) (*Tracer, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 
-	p := &Tracer{coll: coll, reader: r, bell: rings, every: pollEvery, held: held{all: c.All, slow: c.Slower},
+	p := &Tracer{coll: coll, reader: r, bell: rings, every: pollEvery,
+		held:    held{all: config.All, slow: config.Slower},
 		Missing: missing, known: map[string]int{},
 		marks:  map[string]*[1024]uint8{"targets": {}, "fsdevs": {}, "devs": {}},
 		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}
@@ -130,7 +131,7 @@ func Start(c Config) (*Tracer, error) {
 	p.wakers = wakers{program: coll.Programs[wakersProgram], progress: coll.Variables["in_progress"],
 		began: coll.Variables["began"], last: coll.Variables["last_lasted"],
 		watched: coll.Variables["wakers_watched"],
-		shift:   c.spanBits(), slow: c.Slower}
+		shift:   config.spanBits(), slow: config.Slower}
 
 	err = p.attach()
 	if err == nil {

@@ -82,14 +82,14 @@ const (
 // one waits for a diagnosis. With a single frame, a recording is shown at its end, unless the
 // options specify a moment.
 func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
-	s := newState(opt)
+	state := newState(opt)
 	if !opt.Feed.Live() && frames == 1 && opt.At.IsZero() {
-		_, s.At = opt.Feed.Bounds()
+		_, state.At = opt.Feed.Bounds()
 	}
 
 	began := time.Now()
 	for printed := 0; frames == 0 || printed < frames; {
-		got := load(ctx, opt.Feed, s.wanted())
+		got := load(ctx, opt.Feed, state.wanted())
 		switch {
 		case got.panicked != nil:
 			panic(got.panicked)
@@ -108,16 +108,16 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 				}
 			}
 
-			m := s.moment(got)
-			if _, err := io.WriteString(w, frame.Text(frame.Render(m, s.view(opt.View)), opt.Color)); err != nil {
+			m := state.moment(got)
+			if _, err := io.WriteString(w, frame.Text(frame.Render(m, state.view(opt.View)), opt.Color)); err != nil {
 				return fmt.Errorf("cannot write a frame: %w", err)
 			}
 
-			if printed++; printed == frames || s.atEnd() {
+			if printed++; printed == frames || state.atEnd() {
 				return nil
 			}
 
-			s.tick()
+			state.tick()
 		}
 
 		if opt.Feed.Live() || !ready {

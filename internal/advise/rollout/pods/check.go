@@ -34,7 +34,7 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 		return []error{err}
 	}
 
-	o, err := discover.Read(ctx, r.c, set)
+	objects, err := discover.Read(ctx, r.c, set)
 	if err != nil {
 		return []error{err}
 	}
@@ -63,22 +63,22 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 		out = append(out, err)
 	}
 
-	out = append(out, r.unready(o)...)
-	for i := range o.Pods {
+	out = append(out, r.unready(objects)...)
+	for i := range objects.Pods {
 		for _, t := range set.Spec.VolumeClaimTemplates {
-			out = append(out, r.bound(o, t.Name, i)...)
+			out = append(out, r.bound(objects, t.Name, i)...)
 		}
 	}
 
 	for k := range r.state.Change.Claims {
 		ch := &r.state.Change.Claims[k]
-		for i := range o.Pods {
-			claim := o.Claims[r.claimOf(ch.Template, i)]
+		for i := range objects.Pods {
+			claim := objects.Claims[r.claimOf(ch.Template, i)]
 			// A missing claim is reported by bound already.
 			if claim == nil || !concerns(ch, i) {
 				continue
 			}
-			if err := changeable(ch.Size != nil, claim, o); err != nil {
+			if err := changeable(ch.Size != nil, claim, objects); err != nil {
 				out = append(out, err)
 			}
 		}
@@ -88,7 +88,7 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 		out = append(out, r.unused(ctx, log)...)
 	}
 
-	for _, denied := range o.Denied {
+	for _, denied := range objects.Denied {
 		out = append(out, steps.Inputf("docs/kubernetes.md has a role with the required permissions", "%s", denied))
 	}
 

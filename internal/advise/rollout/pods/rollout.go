@@ -62,8 +62,8 @@ func Open(ctx context.Context, c *kubeclient.Client, at discover.Address, opt Op
 // New prepares the rollout of a plan. It changes nothing: the server only validates the new StatefulSet.
 func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *emit.Request,
 	opt Options) (*Rollout, error) {
-	r := newRollout(c, at, opt)
-	old, err := r.store.load(ctx)
+	rolling := newRollout(c, at, opt)
+	old, err := rolling.store.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -95,21 +95,21 @@ func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *e
 		return nil, err
 	}
 
-	r.state = &State{Version: stateVersion, Started: time.Now().UTC(), Plan: plan.File,
+	rolling.state = &State{Version: stateVersion, Started: time.Now().UTC(), Plan: plan.File,
 		Engine: layout.After.Engine.Name(), Direction: Forward, Before: set, Change: change, Left: []emit.Change{}}
-	r.state.Before.ManagedFields = nil
+	rolling.state.Before.ManagedFields = nil
 	if len(opt.Sources) > 0 {
 		// Recordings of an earlier rollout in that folder must survive.
 		if err := steps.Unused(opt.Dir); err != nil {
 			return nil, err
 		}
-		r.state.Recorded = &Recorded{Sources: opt.Sources, Dir: opt.Dir, For: opt.RecordFor.String()}
+		rolling.state.Recorded = &Recorded{Sources: opt.Sources, Dir: opt.Dir, For: opt.RecordFor.String()}
 	}
 
 	for _, ch := range layout.Changes() {
 		if !slices.ContainsFunc(change.Paths,
 			func(p string) bool { return ch.Path == p || strings.HasPrefix(ch.Path, p+".") }) {
-			r.state.Left = append(r.state.Left, ch)
+			rolling.state.Left = append(rolling.state.Left, ch)
 		}
 	}
 
@@ -119,23 +119,23 @@ func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *e
 				"use plimsoll emit to write the files for the other changes", "the plan has no change that a rollout can make in Kubernetes")
 	}
 
-	if r.state.Had, err = r.attributes(ctx); err != nil {
+	if rolling.state.Had, err = rolling.attributes(ctx); err != nil {
 		return nil, err
 	}
 
-	r.label(change)
+	rolling.label(change)
 
 	// Later comparisons are with what the server returns, so store the sets with its defaults.
 	for _, s := range []**appsv1.StatefulSet{&change.After, &change.Back} {
 		if *s == nil {
 			continue
 		}
-		if *s, err = r.asServer(ctx, *s); err != nil {
+		if *s, err = rolling.asServer(ctx, *s); err != nil {
 			return nil, fmt.Errorf("the cluster rejects the changed StatefulSet: %w", err)
 		}
 	}
 
-	return r, r.build()
+	return rolling, rolling.build()
 }
 
 func newRollout(c *kubeclient.Client, at discover.Address, opt Options) *Rollout {

@@ -43,7 +43,7 @@ func option(p *discover.Process, name string) (value, from string) {
 }
 
 // memberSettings are the settings that a scenario has.
-func memberSettings(p *discover.Process) []discover.Setting {
+func memberSettings(process *discover.Process) []discover.Setting {
 	milliseconds := func(text string) (fit.Quantity, error) {
 		n, err := strconv.ParseFloat(text, 64)
 		return fit.Duration(n / 1000), err
@@ -70,10 +70,10 @@ func memberSettings(p *discover.Process) []discover.Setting {
 			return fit.Exactly(n), err
 		}},
 	} {
-		value, from := option(p, s.name)
+		value, from := option(process, s.name)
 		// Before 3.6 the name begins with "experimental".
 		if value == "" && s.older != "" {
-			value, from = option(p, s.older)
+			value, from = option(process, s.older)
 		}
 		if value == "" || value == "0" { // 0 takes etcd's default
 			continue

@@ -15,8 +15,9 @@ import (
 // units and containers have it) or a YAML file, and where a file is given the environment counts
 // for nothing (etcd documentation, "Configuration options"). Names are those of 3.6; in a file
 // durations of the backend are nanoseconds, heartbeats milliseconds.
-func settings(l *emit.Transition) (*emit.Part, error) {
-	before, after := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
+func settings(transition *emit.Transition) (*emit.Part, error) {
+	before, after := scenario.ConfigOf[*model.Config](transition.Before),
+		scenario.ConfigOf[*model.Config](transition.After)
 	type option struct {
 		path, flag          string
 		before, env, inFile string
@@ -43,18 +44,18 @@ func settings(l *emit.Transition) (*emit.Part, error) {
 
 	// A member that exists finds its moved log through the link in its place. With this setting it would
 	// start on an empty log if the move has not happened yet.
-	for _, v := range l.NewVolumes() {
+	for _, v := range transition.NewVolumes() {
 		// Several new volumes may be for the log; the option is written once.
 		has := slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" })
-		if l.IsNew() && v.Volume == "wal" && !has {
+		if transition.IsNew() && v.Volume == "wal" && !has {
 			all = append(all, option{v.Path, "wal-dir", "in the data directory", walDir, strconv.Quote(walDir)})
 		}
 	}
 
 	part := &emit.Part{}
-	env := l.Head("#",
+	env := transition.Head("#",
 		"Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd ignores them if it is started with --config-file.")
-	conf := l.Head("#",
+	conf := transition.Head("#",
 		"Settings of etcd for its configuration file (--config-file).", "Merge them into your existing file: with a file, etcd ignores flags and environment.")
 
 	var back []string
@@ -62,7 +63,7 @@ func settings(l *emit.Transition) (*emit.Part, error) {
 		if o.before == o.env {
 			continue
 		}
-		comment := "\n" + l.Comments(o.path)
+		comment := "\n" + transition.Comments(o.path)
 		// etcd refuses to start with an unknown flag, so the comment names the versions.
 		if o.flag == "snapshot-catchup-entries" {
 			comment += "# Since 3.6; 3.5.14 and later call it experimental-snapshot-catchup-entries, older ones have no such setting.\n"
@@ -85,7 +86,7 @@ func settings(l *emit.Transition) (*emit.Part, error) {
 		"the member's first log lines repeat its settings."}
 	part.Back = []string{"Restart the members with the old values: " + strings.Join(back, ", ") + "."}
 
-	if l.Changed(at("heartbeat")) || l.Changed(at("election")) {
+	if transition.Changed(at("heartbeat")) || transition.Changed(at("election")) {
 		part.Risks = append(
 			part.Risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
 	}

@@ -92,8 +92,8 @@ func ready(ctx context.Context, m *rollout.Member) error {
 	}
 }
 
-func othersWell(ctx context.Context, m *rollout.Member) error {
-	body, err := call(ctx, m, m.Address, "/v3/cluster/member/list", []byte("{}"))
+func othersWell(ctx context.Context, member *rollout.Member) error {
+	body, err := call(ctx, member, member.Address, "/v3/cluster/member/list", []byte("{}"))
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func othersWell(ctx context.Context, m *rollout.Member) error {
 		err := errors.New(o.Name + " was never started")
 		// One healthy address is enough. A member that was never started reports none.
 		for _, at := range o.ClientURLs {
-			if err = healthyAt(ctx, m, at); err == nil {
+			if err = healthyAt(ctx, member, at); err == nil {
 				break
 			}
 		}
@@ -166,15 +166,15 @@ func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) 
 		at = "http://" + at
 	}
 
-	u, err := url.Parse(at)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	address, err := url.Parse(at)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fmt.Errorf("%s: %q is not an address such as http://127.0.0.1:2379, or https:// with TLS",
 			m.Name, at)
 	}
 
 	files := endpoint.Files{Cert: os.Getenv("ETCDCTL_CERT"), Key: os.Getenv("ETCDCTL_KEY"),
 		CACert: os.Getenv("ETCDCTL_CACERT")}
-	secure := u.Scheme == "https"
+	secure := address.Scheme == "https"
 	// etcdctl's variables may be set for another cluster; plain HTTP ignores them.
 	if !secure {
 		files = endpoint.Files{}
@@ -191,8 +191,8 @@ func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) 
 		method = http.MethodPost
 	}
 
-	u.Host, u.Path = endpoint.WithPort(u.Host), path
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	address.Host, address.Path = endpoint.WithPort(address.Host), path
+	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) 
 	}
 
 	if resp.StatusCode != http.StatusOK {
-		return nil, &statusError{fmt.Sprintf("%s says %s: %s", u, resp.Status, strings.TrimSpace(string(text)))}
+		return nil, &statusError{fmt.Sprintf("%s says %s: %s", address, resp.Status, strings.TrimSpace(string(text)))}
 	}
 
 	return text, nil

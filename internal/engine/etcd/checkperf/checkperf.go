@@ -105,8 +105,8 @@ type Options struct {
 // Puts returns the total number of puts.
 func (o *Options) Puts() int64 { return int64(float64(o.Load.Rate) * o.Duration.Seconds()) }
 
-// Run checks the cluster that v has inspected. It always removes its keys, even after an error.
-func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err error) {
+// Run checks the cluster that existing has inspected. It always removes its keys, even after an error.
+func Run(ctx context.Context, existing *etcd.Existing, opt Options) (r *Result, err error) {
 	load, err := opt.workload()
 	if err != nil {
 		return nil, err
@@ -116,18 +116,18 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 		// Keys are also removed after Ctrl-C, when ctx has ended.
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		if e := v.Stop(ending); e != nil {
+		if e := existing.Stop(ending); e != nil {
 			r, err = nil, errors.Join(err, e)
 		}
 	}()
 
-	if err := v.Begin(load.Connections(), ValueSize, load.Connections()); err != nil {
+	if err := existing.Begin(load.Connections(), ValueSize, load.Connections()); err != nil {
 		return nil, err
 	}
 
-	before, missing := v.Histograms(ctx, fsyncMetric, commitMetric)
+	before, missing := existing.Histograms(ctx, fsyncMetric, commitMetric)
 	end := vtime.At(opt.Duration + grace)
-	d := loadgen.New(loadgen.Config{Server: v, Workload: load, Seed: opt.Seed, End: end})
+	d := loadgen.New(loadgen.Config{Server: existing, Workload: load, Seed: opt.Seed, End: end})
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() { defer close(ended); opt.report(d, done) }()
@@ -140,13 +140,13 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 	}
 
 	asked, _ := d.Result() // which operations failed is a criterion here
-	after, gone := v.Histograms(ctx, fsyncMetric, commitMetric)
+	after, gone := existing.Histograms(ctx, fsyncMetric, commitMetric)
 	// The histograms are needed on both ends of the run.
 	if missing == nil {
 		missing = gone
 	}
 
-	return judge(v.Describe(), &opt, asked, before, after, missing), nil
+	return judge(existing.Describe(), &opt, asked, before, after, missing), nil
 }
 
 func (o *Options) workload() (*workload.Workload, error) {

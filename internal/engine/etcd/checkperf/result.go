@@ -65,33 +65,33 @@ func criterion(name string, value, bound float64, unit string, passed, least boo
 
 func judge(server string, opt *Options, asked *loadgen.Result, before, after *etcd.Histograms,
 	missing error) *Result {
-	f := figuresOf(asked.Operations, opt.Duration)
+	figures := figuresOf(asked.Operations, opt.Duration)
 	rate := float64(opt.Load.Rate)
-	r := &Result{
+	result := &Result{
 		Version: ResultVersion, Server: server, Load: opt.Load.Name, Rate: rate, Clients: opt.Load.Clients,
 		Seconds: opt.Duration.Seconds(),
 		Puts:    int64(len(asked.Operations)), Failed: asked.Failed, Errors: asked.Errors, Remarks: []string{},
-		P50: float64(f.dist.Percentile(50)) / 1e9, P99: float64(f.dist.Percentile(99)) / 1e9,
-		Max:    float64(f.slowest) / 1e9,
+		P50: float64(figures.dist.Percentile(50)) / 1e9, P99: float64(figures.dist.Percentile(99)) / 1e9,
+		Max:    float64(figures.slowest) / 1e9,
 		Behind: asked.Behind, LateP99: float64(asked.LateP99) / 1e9,
 	}
-	if r.Errors == nil {
-		r.Errors = map[string]int64{}
+	if result.Errors == nil {
+		result.Errors = map[string]int64{}
 	}
 
-	if r.Unanswered = max(asked.Asked-r.Puts-r.Failed, 0); r.Unanswered > 0 {
-		r.Max = max(r.Max, grace.Seconds()) // they took longer than that
-		r.Remarks = append(r.Remarks,
+	if result.Unanswered = max(asked.Asked-result.Puts-result.Failed, 0); result.Unanswered > 0 {
+		result.Max = max(result.Max, grace.Seconds()) // they took longer than that
+		result.Remarks = append(result.Remarks,
 			fmt.Sprintf("%d puts had no response a second after the last was due: they count as slower than that",
-				r.Unanswered))
+				result.Unanswered))
 	}
 
-	done := float64(f.inside) / opt.Duration.Seconds()
-	r.Etcdctl = []Criterion{
-		criterion("errors", float64(r.Failed), 0, "", r.Failed == 0, false),
+	done := float64(figures.inside) / opt.Duration.Seconds()
+	result.Etcdctl = []Criterion{
+		criterion("errors", float64(result.Failed), 0, "", result.Failed == 0, false),
 		criterion("throughput", done, throughputLeast*rate, "1/s", done > throughputLeast*rate, true),
-		most("slowest", r.Max, slowestMost),
-		most("stddev", f.stddev, deviationMost),
+		most("slowest", result.Max, slowestMost),
+		most("stddev", figures.stddev, deviationMost),
 	}
 
 	for _, h := range []struct {
@@ -102,22 +102,22 @@ func judge(server string, opt *Options, asked *loadgen.Result, before, after *et
 		if d, ok := after.Percentile(before, h.metric, 99); ok && missing == nil {
 			c = most(h.name, d.Std().Seconds(), h.bound)
 		}
-		r.P99s = append(r.P99s, c)
+		result.P99s = append(result.P99s, c)
 	}
 
-	r.P99s = append(r.P99s, most("put_p99", r.P99, putMost))
+	result.P99s = append(result.P99s, most("put_p99", result.P99, putMost))
 	if missing != nil {
-		r.Remarks = append(r.Remarks, "the log's fsync and the backend's commit could not be judged: "+
+		result.Remarks = append(result.Remarks, "the log's fsync and the backend's commit could not be judged: "+
 			missing.Error())
 	}
 
-	if r.Behind {
-		r.Remarks = append(
-			r.Remarks, "puts began late: this machine's cores were busy, which is a part of these latencies; run it from another one")
+	if result.Behind {
+		result.Remarks = append(
+			result.Remarks, "puts began late: this machine's cores were busy, which is a part of these latencies; run it from another one")
 	}
 
-	r.Passed = passed(r.Etcdctl) && passed(r.P99s)
-	return r
+	result.Passed = passed(result.Etcdctl) && passed(result.P99s)
+	return result
 }
 
 // passed reports whether no criterion failed; one without a value does not fail.

@@ -54,14 +54,14 @@ const (
 func Run(t testing.TB) *Server {
 	t.Helper()
 	etcd, api := built(t, "etcd-current", "etcd"), built(t, "kube-apiserver", "kube-apiserver")
-	s := &Server{Dir: t.TempDir()}
+	server := &Server{Dir: t.TempDir()}
 	client, peer, port := free(t), free(t), free(t)
-	s.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	server.url = fmt.Sprintf("https://127.0.0.1:%d", port)
 	store := fmt.Sprintf("http://127.0.0.1:%d", client)
-	start(t, etcd, "--data-dir", filepath.Join(s.Dir, "etcd"), "--listen-client-urls", store,
+	start(t, etcd, "--data-dir", filepath.Join(server.Dir, "etcd"), "--listen-client-urls", store,
 		"--advertise-client-urls", store,
 		"--listen-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", peer), "--unsafe-no-fsync", "--log-level", "error")
-	key, tokens := filepath.Join(s.Dir, "key.pem"), filepath.Join(s.Dir, "tokens.csv")
+	key, tokens := filepath.Join(server.Dir, "key.pem"), filepath.Join(server.Dir, "tokens.csv")
 
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -71,27 +71,27 @@ func Run(t testing.TB) *Server {
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
 	put(t, key, string(text))
 	put(t, tokens, "admin,admin,1,system:masters\nguest,guest,2\n")
-	policy := filepath.Join(s.Dir, "audit.yaml")
+	policy := filepath.Join(server.Dir, "audit.yaml")
 	put(t, policy, auditPolicy)
 	log := start(t, api, "--etcd-servers", store, "--cert-dir",
-		filepath.Join(s.Dir, "certs"), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
+		filepath.Join(server.Dir, "certs"), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
 		"--secure-port", fmt.Sprint(port), "--service-cluster-ip-range", "10.0.0.0/24", "--token-auth-file",
 		tokens, "--authorization-mode", "RBAC",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key,
 		"--service-account-signing-key-file", key,
 		"--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none",
-		"--audit-policy-file", policy, "--audit-log-path", s.auditLog(), "--audit-log-mode", "blocking")
+		"--audit-policy-file", policy, "--audit-log-path", server.auditLog(), "--audit-log-mode", "blocking")
 
-	c := s.Client(t, Admin, "db")
+	c := server.Client(t, Admin, "db")
 	deadline := time.Now().Add(patience)
 	for {
 		_, err := kubeclient.Nodes.List(t.Context(), c, "", "")
 		if err == nil {
-			err = s.namespaced(t.Context(), c)
+			err = server.namespaced(t.Context(), c)
 		}
 
 		if err == nil {
-			return s
+			return server
 		}
 
 		if time.Now().After(deadline) {

@@ -91,11 +91,11 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 		return nil, err
 	}
 
-	c := &Cluster{}
+	cluster := &Cluster{}
 	scheme := "http"
 	if sealed {
 		scheme = "https"
-		if c.Files, err = newFiles(dir); err != nil {
+		if cluster.Files, err = newFiles(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -123,24 +123,24 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + dir}
 
 		if sealed {
-			args = append(args, "--cert-file="+c.Files.ServerCert, "--key-file="+c.Files.ServerKey,
-				"--client-cert-auth", "--trusted-ca-file="+c.Files.CA)
+			args = append(args, "--cert-file="+cluster.Files.ServerCert, "--key-file="+cluster.Files.ServerKey,
+				"--client-cert-auth", "--trusted-ca-file="+cluster.Files.CA)
 		}
 
 		p, err := process.Start(process.Options{Path: path, Args: append(args, flags...)})
 		if err != nil {
-			return nil, errors.Join(err, c.Stop())
+			return nil, errors.Join(err, cluster.Stop())
 		}
 
-		c.procs = append(c.procs, p)
-		c.Endpoints, c.Metrics = append(c.Endpoints, client), append(c.Metrics, metrics)
+		cluster.procs = append(cluster.procs, p)
+		cluster.Endpoints, cluster.Metrics = append(cluster.Endpoints, client), append(cluster.Metrics, metrics)
 	}
 
-	if err := c.wait(); err != nil {
-		return nil, errors.Join(err, c.Stop())
+	if err := cluster.wait(); err != nil {
+		return nil, errors.Join(err, cluster.Stop())
 	}
 
-	return c, nil
+	return cluster, nil
 }
 
 // wait waits until all members report that they are healthy, which requires a leader.

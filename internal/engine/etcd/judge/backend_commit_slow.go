@@ -31,33 +31,33 @@ func backendCommitSlow() rules.Rule {
 		return overCriterion(rule, c, held,
 			criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit",
 				commitCriterionS, "16 ms", "backend commits"},
-			func(f *rules.Finding, inst string, over timeline.Mask) {
+			func(finding *rules.Finding, inst string, over timeline.Mask) {
 				// A container's own limit makes every device look slow, so it is ruled out first.
 				limit, see := c.ContainerBinds()
 				if fsync := c.For(WALFsyncP99, "instance", inst); fsync != nil {
 					wal := timeline.Quantile(timeline.At(fsync, over), 0.5)
-					f.Evidence = append(f.Evidence,
+					finding.Evidence = append(finding.Evidence,
 						c.Figure("p99 of the WAL's fdatasync at the same time, median", WALFsyncP99, wal, "seconds", over))
 
 					v := rules.Values{"wal": rules.Seconds(wal), "limit": rules.Called(limit), "see": rules.Called(see)}
 					switch {
 					case wal > fsyncCriterionS && limit != "":
-						f.Say("limited", v)
+						finding.Say("limited", v)
 					case wal > fsyncCriterionS:
-						f.Say("volume", v)
+						finding.Say("volume", v)
 					case wal >= 0: // false for NaN: nothing was synced
-						f.Say("commits", v)
+						finding.Say("commits", v)
 					}
 				}
 
 				// No advice about the volume: its latency comes from the limit.
 				if limit != "" {
-					f.Advise("see", rules.Values{"see": rules.Called(see)})
+					finding.Advise("see", rules.Values{"see": rules.Called(see)})
 					return
 				}
 
-				f.Advise("volume", nil)
-				f.Advise("compact", nil)
+				finding.Advise("volume", nil)
+				finding.Advise("compact", nil)
 			})
 	}
 

@@ -84,63 +84,64 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 			continue
 		}
 
-		f := r.Finding(subjectOf(inst))
+		finding := r.Finding(subjectOf(inst))
 		share, typical := rules.Share(over, seen), timeline.Quantile(timeline.At(p99, over), 0.5)
-		f.Weight = share
+		finding.Weight = share
 
 		if c.Stall.Any() {
-			f.Weight = rules.Share(over, c.Stall.Cells)
+			finding.Weight = rules.Share(over, c.Stall.Cells)
 		}
 
 		// Critical if the p99 is far over the limit for long, or if a typical one delays
 		// heartbeats.
-		f.Severity = rules.Warning
+		finding.Severity = rules.Warning
 		follows := false
 		if share >= 0.3 && typical >= 2*k.limit || typical >= heartbeat {
-			f.Severity = rules.Critical
+			finding.Severity = rules.Critical
 		}
 
 		if k.p99 == BackendCommitP99 && quickWAL(c, inst, over) && !c.Stall.Any() && typical < heartbeat {
-			f.Severity = rules.Warning
+			finding.Severity = rules.Warning
 		}
 
-		if f.Severity == rules.Critical && writesDoNotWaitFor(c, k, inst) {
-			f.Severity = rules.Warning
+		if finding.Severity == rules.Critical && writesDoNotWaitFor(c, k, inst) {
+			finding.Severity = rules.Warning
 			follows = true
 		}
 
-		f.Windows = c.Windows(over)
-		f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
-		f.Say("over", rules.Values{"what": rules.Called(k.what), "limit": rules.Seconds(k.limit),
+		finding.Windows = c.Windows(over)
+		finding.PeriodS = c.Period(over.Close(c.Cells(5e9)))
+		finding.Say("over", rules.Values{"what": rules.Called(k.what), "limit": rules.Seconds(k.limit),
 			"share":   rules.Part(share),
 			"typical": rules.Seconds(typical), "worst": rules.Seconds(timeline.Max(p99))})
 
 		if follows {
-			f.Say("follower", nil)
+			finding.Say("follower", nil)
 		}
 
-		f.Evidence = []rules.Evidence{
+		finding.Evidence = []rules.Evidence{
 			c.Figure("p99 over 30 s, median", k.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
 			c.Figure("p99 over 30 s, maximum", k.p99, timeline.Max(p99), "seconds", seen),
 			c.Figure("criterion", nil, k.limit, "seconds", seen),
 		}
 
 		if slow != nil {
-			f.Evidence = append(f.Evidence, c.Figure("number over "+k.edge, k.slow, math.Round(late), "", seen))
+			finding.Evidence = append(finding.Evidence,
+				c.Figure("number over "+k.edge, k.slow, math.Round(late), "", seen))
 		}
 
 		// If most calls are slow rather than only the tail, that is the headline.
 		if k.judge(c, inst) == rules.MissesBulk {
-			f.Foremost = true
+			finding.Foremost = true
 			most := rules.Called("Most")
 			if share >= rules.NearlyAll {
 				most = "Nearly all"
 			}
-			f.Entitle("title, bulk", rules.Values{"calls": rules.Called(k.calls), "most": most})
+			finding.Entitle("title, bulk", rules.Values{"calls": rules.Called(k.calls), "most": most})
 		}
 
-		explain(&f, inst, over)
-		out = append(out, f)
+		explain(&finding, inst, over)
+		out = append(out, finding)
 	}
 
 	return out

@@ -89,30 +89,30 @@ func instancesOf(c *rules.Case, of ...*rules.Signal) []string {
 }
 
 func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask) rules.Finding {
-	f := r.Finding(subjectOf(inst))
-	f.Windows = c.Windows(cells)
-	f.PeriodS = c.Period(cells)
-	f.Foremost = true
+	finding := r.Finding(subjectOf(inst))
+	finding.Windows = c.Windows(cells)
+	finding.PeriodS = c.Period(cells)
+	finding.Foremost = true
 	took := c.Seconds(cells)
 	pending := timeline.Max(timeline.At(c.For(ProposalsPending, "instance", inst), cells))
 	led := timeline.Mean(timeline.At(c.For(IsLeader, "instance", inst), cells)) > 0
 
-	f.Severity = rules.Info
+	finding.Severity = rules.Info
 	if c.Stall.Any() {
-		f.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
+		finding.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
 	}
 
 	// The severity depends on whether writes waited: on the leader they do, on a follower the
 	// pending proposals show it.
 	switch {
 	case pending >= minPending && took >= 5*briefS:
-		f.Severity = rules.Critical
-	case took > briefS && (led || pending >= minPending || f.Weight >= rules.MinAttributable):
-		f.Severity = rules.Warning
+		finding.Severity = rules.Critical
+	case took > briefS && (led || pending >= minPending || finding.Weight >= rules.MinAttributable):
+		finding.Severity = rules.Warning
 	}
 
-	if !c.Stall.Any() && f.Severity != rules.Info {
-		f.Weight = 1
+	if !c.Stall.Any() && finding.Severity != rules.Info {
+		finding.Weight = 1
 	}
 
 	times := rules.Value("")
@@ -120,25 +120,25 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 		times = rules.Things(n, "time")
 	}
 
-	f.Say("not the disk", nil)
-	f.Say("took", rules.Values{"for": rules.Seconds(took), "times": times})
+	finding.Say("not the disk", nil)
+	finding.Say("took", rules.Values{"for": rules.Seconds(took), "times": times})
 	if pending >= 1 {
-		f.Say("pending", rules.Values{"pending": counted(pending)})
-		f.Evidence = append(f.Evidence,
+		finding.Say("pending", rules.Values{"pending": counted(pending)})
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("proposals pending during that time, maximum", ProposalsPending, pending, "", cells))
 	}
 
 	if led {
-		f.Say("leads", nil)
-	} else if f.Severity == rules.Info {
-		f.Say("quick", nil)
+		finding.Say("leads", nil)
+	} else if finding.Severity == rules.Info {
+		finding.Say("quick", nil)
 	}
 
-	f.Evidence = append([]rules.Evidence{c.Figure("time spent defragmenting", Defragmenting, took,
-		"seconds", cells)}, f.Evidence...)
-	f.Advise("when", nil)
-	f.Advise("less", nil)
-	f.Advise("split", nil)
+	finding.Evidence = append([]rules.Evidence{c.Figure("time spent defragmenting", Defragmenting, took,
+		"seconds", cells)}, finding.Evidence...)
+	finding.Advise("when", nil)
+	finding.Advise("less", nil)
+	finding.Advise("split", nil)
 
-	return f
+	return finding
 }

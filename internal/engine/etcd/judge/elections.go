@@ -125,7 +125,7 @@ func electionsWithoutDisk() rules.Rule {
 
 func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, rtt float64,
 	to string) rules.Finding {
-	f := r.Finding("etcd")
+	finding := r.Finding("etcd")
 	all, members := 0.0, c.Signal(WALFsyncs)
 	for _, m := range members {
 		all += math.Round(timeline.Sum(m.Values) * c.Grid.StepSeconds())
@@ -141,61 +141,61 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	serious := slow || timeline.Mean(c.One(rules.CPUBusy)) > busyCPU
 	known := serious || summed(c, PeerSendFailures) > 0
 	restarted := restarts(c)
-	f.Severity = rules.Info
+	finding.Severity = rules.Info
 
 	switch {
 	// A member that was not read may have the slow disk, so the claim is critical only without one.
 	case changes >= manyChanges && serious && unread == 0:
-		f.Severity = rules.Critical
+		finding.Severity = rules.Critical
 	case changes >= manyChanges && changes > restarted, changes > 0 && serious,
 		slow && (late > 0 || refused > 0):
-		f.Severity = rules.Warning
+		finding.Severity = rules.Warning
 	}
 
-	f.Foremost = true
+	finding.Foremost = true
 
 	// Without stalled time there is nothing to take a share of, and the changes are the whole symptom.
-	if f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells); !c.Stall.Any() && changes > 0 {
-		f.Weight = 1
+	if finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells); !c.Stall.Any() && changes > 0 {
+		finding.Weight = 1
 	}
 
 	if !c.SinceStart {
-		f.Windows = c.Windows(cells)
+		finding.Windows = c.Windows(cells)
 	}
 
-	f.Say("not the disk", nil)
+	finding.Say("not the disk", nil)
 	if changes > 0 {
 		v := rules.Values{"changes": rules.Things(int(changes), "time"), "for": ""}
 		if !c.SinceStart {
 			v["for"] = rules.Seconds(c.Whole().Seconds())
 		}
-		f.Say("changes", v)
+		finding.Say("changes", v)
 	} else {
-		f.Say("round trip", rules.Values{"rtt": rules.Seconds(rtt)})
+		finding.Say("round trip", rules.Values{"rtt": rules.Seconds(rtt)})
 	}
 
-	f.Say("syncs", rules.Values{"all": counted(all), "read": rules.Things(len(members), "member")})
+	finding.Say("syncs", rules.Values{"all": counted(all), "read": rules.Things(len(members), "member")})
 	if unread > 0 {
-		f.Say("unread", rules.Values{"unread": rules.Called(strconv.Itoa(unread)),
+		finding.Say("unread", rules.Values{"unread": rules.Called(strconv.Itoa(unread)),
 			"size": rules.Called(strconv.Itoa(size))})
 	}
 
 	if restarted > 0 {
-		f.Say("restarts", rules.Values{"restarts": rules.Things(int(restarted), "time")})
+		finding.Say("restarts", rules.Values{"restarts": rules.Things(int(restarted), "time")})
 		known = true
 	}
 
-	explainElections(&f, c, changes, rtt, to, known)
-	f.Evidence = append([]rules.Evidence{
+	explainElections(&finding, c, changes, rtt, to, known)
+	finding.Evidence = append([]rules.Evidence{
 		c.Figure("leader changes", LeaderChangesSeen, changes, "", cells),
 		c.Figure("WAL syncs of over 512 ms", WALFsyncClasses, 0, "", cells),
-	}, f.Evidence...)
+	}, finding.Evidence...)
 
-	return f
+	return finding
 }
 
 // explainElections reports what delayed the heartbeats, with the evidence and the fix.
-func explainElections(f *rules.Finding, c *rules.Case, changes, rtt float64, to string, known bool) {
+func explainElections(finding *rules.Finding, c *rules.Case, changes, rtt float64, to string, known bool) {
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	count := func(text, words string, s *rules.Signal, key string, more rules.Values) {
 		n := summed(c, s)
@@ -206,19 +206,19 @@ func explainElections(f *rules.Finding, c *rules.Case, changes, rtt float64, to 
 		for k, x := range more {
 			v[k] = x
 		}
-		f.Say(words, v)
-		f.Evidence = append(f.Evidence, c.Figure(text, s, n, "", whole))
+		finding.Say(words, v)
+		finding.Evidence = append(finding.Evidence, c.Figure(text, s, n, "", whole))
 	}
 
 	if rtt >= slowRoundTripS {
-		f.Say("network", rules.Values{"rtt": rules.Seconds(rtt), "to": rules.Called(to)})
-		f.Advise("network", nil)
-		f.Advise("timeout", nil)
+		finding.Say("network", rules.Values{"rtt": rules.Seconds(rtt), "to": rules.Called(to)})
+		finding.Advise("network", nil)
+		finding.Advise("timeout", nil)
 	}
 
 	// Also a fast round trip is evidence: it rules the network out.
 	if !math.IsNaN(rtt) {
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))
 	}
 
@@ -231,18 +231,18 @@ func explainElections(f *rules.Finding, c *rules.Case, changes, rtt float64, to 
 		rules.Values{"lost": lost})
 	// A leader that gets no CPU sends its heartbeats late, whatever disk and network do.
 	if busy := timeline.Mean(c.One(rules.CPUBusy)); busy > busyCPU {
-		f.Say("CPU", rules.Values{"busy": rules.Part(busy)})
-		f.Advise("CPU", nil)
+		finding.Say("CPU", rules.Values{"busy": rules.Part(busy)})
+		finding.Advise("CPU", nil)
 	}
 
 	count("heartbeats sent late", "late", HeartbeatFailures, "late", nil)
 	count("failed proposals", "failed", ProposalsFailed, "failed", nil)
 	// Leader changes without any of the reasons above.
 	if !known && changes > 0 {
-		f.Say("unknown", nil)
+		finding.Say("unknown", nil)
 	}
 
-	f.Advise("look", nil)
+	finding.Advise("look", nil)
 }
 
 // anyHeld returns the cells in which the condition was true for any member.

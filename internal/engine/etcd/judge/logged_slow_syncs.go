@@ -57,20 +57,20 @@ func loggedSlowSyncs() rules.Rule {
 }
 
 func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rules.Finding {
-	f := r.Finding("etcd")
-	f.Windows = c.Windows(syncs.Running)
-	f.PeriodS = c.Period(syncs.Running.Close(c.Cells(5e9)))
-	f.Say("syncs", syncs.Values())
-	f.Evidence = syncs.Evidence(c, loggedSyncs)
+	finding := r.Finding("etcd")
+	finding.Windows = c.Windows(syncs.Running)
+	finding.PeriodS = c.Period(syncs.Running.Close(c.Cells(5e9)))
+	finding.Say("syncs", syncs.Values())
+	finding.Evidence = syncs.Evidence(c, loggedSyncs)
 
-	if f.Weight = rules.Share(syncs.Running, c.Stall.Cells); !c.Stall.Any() {
-		f.Weight = 1
+	if finding.Weight = rules.Share(syncs.Running, c.Stall.Cells); !c.Stall.Any() {
+		finding.Weight = 1
 	}
 
 	late := c.SumOf(loggedHeartbeats)
 	if late.N > 0 {
-		f.Say("heartbeats", late.Values())
-		f.Evidence = append(f.Evidence, late.Evidence(c, loggedHeartbeats)[:2]...)
+		finding.Say("heartbeats", late.Values())
+		finding.Evidence = append(finding.Evidence, late.Evidence(c, loggedHeartbeats)[:2]...)
 	}
 
 	times := func(s *rules.Signal, text string) rules.Value {
@@ -78,7 +78,7 @@ func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rule
 		if !(n > 0) {
 			return ""
 		}
-		f.Evidence = append(f.Evidence, c.Figure(text, s, n, "", timeline.Known(c.One(s))))
+		finding.Evidence = append(finding.Evidence, c.Figure(text, s, n, "", timeline.Known(c.One(s))))
 		return rules.Things(int(n), "time")
 	}
 
@@ -86,41 +86,41 @@ func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rule
 		"leader changes")
 	times(LoggedElections, "elections that this member started")
 	if lost != "" || changes != "" {
-		f.Say("leader", rules.Values{"lost": lost, "changes": changes})
+		finding.Say("leader", rules.Values{"lost": lost, "changes": changes})
 	}
 
 	// Whether clients waited depends on the role of the member, which only heartbeats show. A follower
 	// that is slow alone delays no writes.
-	f.Severity = rules.Warning
+	finding.Severity = rules.Warning
 	if syncs.N >= loggedRecurs && (late.N > 0 || lost != "" || changes != "") && syncs.Seconds >= loggedMuchS {
-		f.Severity = rules.Critical
+		finding.Severity = rules.Critical
 	}
 
 	if writes := c.SumOf(loggedWrites); writes.Running.And(syncs.Running).Count() > 0 {
-		f.Say("requests", writes.Values())
-		f.Evidence = append(f.Evidence, writes.Evidence(c, loggedWrites)[:2]...)
+		finding.Say("requests", writes.Values())
+		finding.Evidence = append(finding.Evidence, writes.Evidence(c, loggedWrites)[:2]...)
 	}
 
 	// The metrics have the same syncs and all others, so their findings lead, unless they are sampled
 	// too seldom to show single syncs.
 	if c.Measured(WALFsyncs) {
-		if f.Say("metrics", nil); !c.Stall.Logged {
-			f.Severity = rules.Info
+		if finding.Say("metrics", nil); !c.Stall.Logged {
+			finding.Severity = rules.Info
 		}
 	} else {
-		f.Foremost = true
-		f.Say("only", nil)
+		finding.Foremost = true
+		finding.Say("only", nil)
 	}
 
-	f.Advise("apart", nil)
+	finding.Advise("apart", nil)
 	if sat, ok := c.Saturated(); !ok {
-		f.Advise("record", nil)
+		finding.Advise("record", nil)
 	} else if share := rules.Share(sat, syncs.Running); share < rules.IdleSaturation {
-		f.Say("device", nil)
-		f.Advise("latency", nil)
+		finding.Say("device", nil)
+		finding.Advise("latency", nil)
 	} else {
-		f.Say("queue", rules.Values{"share": rules.Part(share)})
+		finding.Say("queue", rules.Values{"share": rules.Part(share)})
 	}
 
-	return f
+	return finding
 }

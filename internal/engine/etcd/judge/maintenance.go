@@ -127,12 +127,12 @@ func snapshotSent() rules.Rule {
 		for _, h := range held {
 			inst := h.Labels.Get("instance")
 			cells := timeline.Known(h.Values)
-			f := rule.Finding(subjectOf(inst))
-			f.Severity, f.Windows = rules.Info, c.Windows(cells)
+			finding := rule.Finding(subjectOf(inst))
+			finding.Severity, finding.Windows = rules.Info, c.Windows(cells)
 
 			// Writes that piled up during the snapshot wait a little longer than it.
 			if c.Stall.Any() {
-				f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+				finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 			}
 
 			times := len(cells.Episodes())
@@ -145,23 +145,23 @@ func snapshotSent() rules.Rule {
 				v["size"] = rules.Bytes(size)
 			}
 
-			f.Say("sent", v)
-			f.Evidence = []rules.Evidence{c.Figure("time with a snapshot in transit", SnapshotsSending,
+			finding.Say("sent", v)
+			finding.Evidence = []rules.Evidence{c.Figure("time with a snapshot in transit", SnapshotsSending,
 				c.Seconds(cells), "seconds", cells)}
 			// One snapshot is how a new member joins; it is a problem only if clients felt it or it
 			// recurs.
-			if f.Weight >= rules.MinAttributable || times > 1 {
-				f.Severity = rules.Warning
+			if finding.Weight >= rules.MinAttributable || times > 1 {
+				finding.Severity = rules.Warning
 			}
 
 			if times > 1 {
-				f.Say("again", nil)
-				f.Advise("again", nil)
+				finding.Say("again", nil)
+				finding.Advise("again", nil)
 			} else {
-				f.Advise("once", nil)
+				finding.Advise("once", nil)
 			}
 
-			out = append(out, f)
+			out = append(out, finding)
 		}
 
 		return out

@@ -72,58 +72,60 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(subjectOf(inst))
-	f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
-	f.Say("not the disk", nil)
+	finding := r.Finding(subjectOf(inst))
+	finding.Severity, finding.Foremost, finding.Weight = rules.Critical, true, 1
+	finding.Say("not the disk", nil)
 	at, most := timeline.Max(timeline.At(size.Values, cells)), timeline.Max(timeline.At(quota, cells))
 
 	v := rules.Values{"size": rules.Bytes(at), "quota": rules.Bytes(most), "for": rules.Seconds(c.Seconds(full))}
 	switch {
 	case full.Count() > 0 && c.SinceStart:
-		f.Say("full, page", v)
+		finding.Say("full, page", v)
 	case full.Count() > 0:
-		f.Say("full", v)
+		finding.Say("full", v)
 	default:
-		f.Say("alarm", v)
+		finding.Say("alarm", v)
 	}
 
 	if !c.SinceStart {
-		f.Windows = c.Windows(cells)
+		finding.Windows = c.Windows(cells)
 	}
 
-	f.Evidence = []rules.Evidence{c.Figure("size of the database's file", DatabaseSize, at, "bytes", cells),
+	finding.Evidence = []rules.Evidence{c.Figure("size of the database's file", DatabaseSize, at, "bytes",
+		cells),
 		c.Figure("quota", Quota, most, "bytes", cells)}
 
 	used := timeline.Quantile(timeline.At(c.For(DatabaseInUse, "instance", inst), cells), 0.5)
 	if !math.IsNaN(used) {
-		f.Evidence = append(f.Evidence, c.Figure("part of the file in use", DatabaseInUse, used, "bytes", cells))
+		finding.Evidence = append(finding.Evidence, c.Figure("part of the file in use", DatabaseInUse, used,
+			"bytes", cells))
 	}
 
 	// Below the quota only the alarm is left to disarm.
 	switch {
 	case full.Count() == 0:
-		f.Advise("disarm", nil)
+		finding.Advise("disarm", nil)
 	case used < (1-spaceToGain)*at:
-		f.Say("gain", rules.Values{"use": rules.Part(used / at), "gain": rules.Bytes(at - used)})
-		f.Advise("compact", nil)
+		finding.Say("gain", rules.Values{"use": rules.Part(used / at), "gain": rules.Bytes(at - used)})
+		finding.Advise("compact", nil)
 	case used >= 0:
-		f.Say("in use", rules.Values{"use": rules.Part(used / at)})
-		f.Advise("compact", nil)
+		finding.Say("in use", rules.Values{"use": rules.Part(used / at)})
+		finding.Advise("compact", nil)
 	default:
-		f.Advise("compact", nil)
+		finding.Advise("compact", nil)
 	}
 
-	f.Advise("quota", nil)
+	finding.Advise("quota", nil)
 
 	if rate := c.For(ProposalsCommitted, "instance", inst); rate != nil && !c.SinceStart {
 		before, now := timeline.Quantile(timeline.At(rate, cells.Not()), 0.5),
 			timeline.Quantile(timeline.At(rate, cells), 0.5)
 		if now < before/2 {
-			f.Say("fell", rules.Values{"before": rules.Number(before), "now": rules.Number(now)})
-			f.Evidence = append(f.Evidence,
+			finding.Say("fell", rules.Values{"before": rules.Number(before), "now": rules.Number(now)})
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("proposals committed, median", ProposalsCommitted, now, "1/s", cells))
 		}
 	}
 
-	return f, true
+	return finding, true
 }

@@ -81,18 +81,18 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(subjectOf(inst))
-	f.Severity, f.Foremost = rules.Warning, true
-	f.Windows = c.Windows(cells.Close(c.Cells(oneBurst)))
+	finding := r.Finding(subjectOf(inst))
+	finding.Severity, finding.Foremost = rules.Warning, true
+	finding.Windows = c.Windows(cells.Close(c.Cells(oneBurst)))
 
-	if f.Weight = rules.Share(cells, timeline.Known(c.For(SlowApplies, "instance", inst))); c.Stall.Any() {
-		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+	if finding.Weight = rules.Share(cells, timeline.Known(c.For(SlowApplies, "instance", inst))); c.Stall.Any() {
+		finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 	}
 
-	f.Say("not the disk", nil)
-	f.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit),
+	finding.Say("not the disk", nil)
+	finding.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit),
 		"fsync": rules.Seconds(fsync)})
-	f.Evidence = []rules.Evidence{c.Figure("requests that took over 100 ms", SlowApplies, slow, "", cells),
+	finding.Evidence = []rules.Evidence{c.Figure("requests that took over 100 ms", SlowApplies, slow, "", cells),
 		c.Figure("p99 of the backend's commits at the same time, median", BackendCommitP99, commit,
 			"seconds", cells)}
 
@@ -100,33 +100,33 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 		cells)); backlog >= applyBacklogMuch {
 		full := rules.Value("")
 		if backlog >= applyBacklogFull {
-			full, f.Severity = "yes", rules.Critical
+			full, finding.Severity = "yes", rules.Critical
 		}
-		f.Say("backlog", rules.Values{"backlog": counted(backlog), "full": full})
-		f.Evidence = append(f.Evidence,
+		finding.Say("backlog", rules.Values{"backlog": counted(backlog), "full": full})
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("proposals committed but not applied, maximum", ApplyBacklog, backlog, "", cells))
 	}
 
 	if ranges := timeline.Mean(timeline.At(c.For(RangeTime, "instance", inst), cells)); ranges >= minShare {
-		f.Say("ranges", rules.Values{"share": rules.Part(ranges)})
-		f.Evidence = append(f.Evidence,
+		finding.Say("ranges", rules.Values{"share": rules.Part(ranges)})
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("ranges being read concurrently, mean", RangeTime, ranges, "", cells))
 	}
 
 	sent := c.For(ClientBytesSent, "instance", inst)
 	if now, usual := timeline.Mean(timeline.At(sent, cells)),
 		timeline.Quantile(timeline.At(sent, cells.Not()), 0.5); now >= largeAnswers && now > 3*usual {
-		f.Say("sent", rules.Values{"sent": rules.Bytes(now), "usual": rules.Bytes(usual)})
-		f.Evidence = append(f.Evidence,
+		finding.Say("sent", rules.Values{"sent": rules.Bytes(now), "usual": rules.Bytes(usual)})
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("bytes sent to clients, mean", ClientBytesSent, now, "bytes/s", cells))
 	}
 
-	f.Advise("find", nil)
-	f.Advise("page", nil)
+	finding.Advise("find", nil)
+	finding.Advise("page", nil)
 	if busy := timeline.Mean(timeline.At(c.One(rules.CPUBusy), cells)); busy > busyCPU {
-		f.Say("CPU", rules.Values{"busy": rules.Part(busy)})
-		f.Advise("CPU", nil)
+		finding.Say("CPU", rules.Values{"busy": rules.Part(busy)})
+		finding.Advise("CPU", nil)
 	}
 
-	return f, true
+	return finding, true
 }

@@ -34,9 +34,9 @@ func walFsyncSlow() rules.Rule {
 	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		return overCriterion(rule, c, held,
 			criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms", "WAL fdatasyncs"},
-			func(f *rules.Finding, inst string, over timeline.Mask) {
+			func(finding *rules.Finding, inst string, over timeline.Mask) {
 				if mean := c.For(WALFsync, "instance", inst); mean != nil {
-					f.Evidence = append(f.Evidence,
+					finding.Evidence = append(finding.Evidence,
 						c.Figure("mean fdatasync, median of the intervals", WALFsync, timeline.Quantile(mean, 0.5), "seconds",
 							timeline.Known(mean)),
 						c.Figure("mean fdatasync, slowest interval", WALFsync, timeline.Max(mean), "seconds",
@@ -56,36 +56,36 @@ func walFsyncSlow() rules.Rule {
 						if s.signal != ProposalsPending {
 							x = timeline.Sum(v) * c.Grid.StepSeconds()
 						}
-						f.Evidence = append(f.Evidence, c.Figure(s.text, s.signal, x, "", timeline.Known(v)))
+						finding.Evidence = append(finding.Evidence, c.Figure(s.text, s.signal, x, "", timeline.Known(v)))
 					}
 				}
 
 				sat, measured := c.Saturated()
 				if !measured {
-					f.Say("not measured", nil)
+					finding.Say("not measured", nil)
 				}
 
 				// A container's limit explains slow syncs, whatever the volume does.
 				if limit, see := c.ContainerBinds(); limit != "" {
 					v := rules.Values{"limit": rules.Called(limit), "see": rules.Called(see)}
-					f.Say("limited", v)
-					f.Advise("see", v)
+					finding.Say("limited", v)
+					finding.Advise("see", v)
 					return
 				}
 
-				f.Advise("apart", nil)
+				finding.Advise("apart", nil)
 				if measured && rules.Share(sat, over) < rules.IdleSaturation {
 					if busy := timeline.Mean(timeline.At(c.One(rules.CPUBusy), over)); busy > busyCPU {
-						f.Say("CPUs", rules.Values{"busy": rules.Part(busy)})
+						finding.Say("CPUs", rules.Values{"busy": rules.Part(busy)})
 					} else {
-						f.Say("device", nil)
+						finding.Say("device", nil)
 					}
-					f.Evidence = append(f.Evidence,
+					finding.Evidence = append(finding.Evidence,
 						c.Figure("share of that time with a saturated device", rules.DiskBusy, rules.Share(sat, over),
 							"ratio", over))
-					f.Advise("latency", nil)
+					finding.Advise("latency", nil)
 				} else {
-					f.Advise("load", nil)
+					finding.Advise("load", nil)
 				}
 			})
 	}

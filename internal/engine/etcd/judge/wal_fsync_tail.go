@@ -233,8 +233,8 @@ func (x role) describe(f *rules.Finding) {
 
 func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 	held []timeline.Track) rules.Finding {
-	f := r.Finding(subjectOf(t.instance))
-	f.Foremost = true
+	finding := r.Finding(subjectOf(t.instance))
+	finding.Foremost = true
 
 	cells := make(timeline.Mask, c.Grid.N)
 	for _, h := range held {
@@ -243,13 +243,13 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 		}
 	}
 
-	f.Weight = t.seconds / most
+	finding.Weight = t.seconds / most
 	if c.Stall.Any() {
-		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+		finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 	}
 
 	role := roleOf(c, t.instance)
-	f.Severity = role.severity(t)
+	finding.Severity = role.severity(t)
 	v := rules.Values{"late": counted(t.late), "all": counted(t.all), "share": rules.Part(t.late / t.all),
 		"lost": "", "slowest": rules.Seconds(t.slowest())}
 
@@ -257,7 +257,7 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 		v["lost"] = counted(t.lost)
 	}
 
-	f.Say("late", v)
+	finding.Say("late", v)
 	totals := c.TotalsOf(WALFsyncClasses, WALFsyncs, t.instance)
 	p99 := totals.Quantile(0.99)
 	from, to := totals.Within(0.99)
@@ -265,18 +265,18 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 	bulk := criteria[0].Judge(totals) == rules.MissesBulk
 	if bulk {
 		// Most syncs are slow, so these few are not the place to start.
-		f.Foremost, f.Weight = false, f.Weight/2
-		f.Say("bulk", rules.Values{"median": rules.Seconds(totals.Quantile(0.5))})
+		finding.Foremost, finding.Weight = false, finding.Weight/2
+		finding.Say("bulk", rules.Values{"median": rules.Seconds(totals.Quantile(0.5))})
 	}
 
 	switch {
 	case p99 < lateEdgeS && from == 0:
-		f.Say("p99 at most", rules.Values{"p99": rules.Seconds(to)})
+		finding.Say("p99 at most", rules.Values{"p99": rules.Seconds(to)})
 	case p99 < lateEdgeS && !bulk:
-		f.Say("p99", rules.Values{"p99": rules.Seconds(p99)})
+		finding.Say("p99", rules.Values{"p99": rules.Seconds(p99)})
 	}
 
-	role.describe(&f)
+	role.describe(&finding)
 
 	// -1 means that there is no other member; 0 is one without late syncs.
 	peer := tail{late: -1}
@@ -287,32 +287,33 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 	}
 
 	if peer.late >= 0 {
-		f.Say("peers", rules.Values{"most": counted(peer.late), "which": rules.Called(peer.instance)})
+		finding.Say("peers", rules.Values{"most": counted(peer.late), "which": rules.Called(peer.instance)})
 	}
 
-	f.Evidence = append(f.Evidence, c.Figure("syncs", WALFsyncs, t.all, "", cells))
+	finding.Evidence = append(finding.Evidence, c.Figure("syncs", WALFsyncs, t.all, "", cells))
 	for i, n := range t.above {
 		if n > 0 {
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("syncs that took over "+string(rules.Seconds(t.edges[i])), WALFsyncClasses, n, "", cells))
 		}
 	}
 
-	f.Evidence = append(f.Evidence, c.Figure("p99 of all syncs", WALFsyncClasses, p99, "seconds", cells))
+	finding.Evidence = append(finding.Evidence, c.Figure("p99 of all syncs", WALFsyncClasses, p99, "seconds",
+		cells))
 	if c.SinceStart {
-		f.Say("process", nil)
-		f.Advise("when", nil)
+		finding.Say("process", nil)
+		finding.Advise("when", nil)
 	} else {
-		f.Windows = c.Windows(cells)
+		finding.Windows = c.Windows(cells)
 	}
 
-	f.Advise("apart", nil)
+	finding.Advise("apart", nil)
 
 	// An order of magnitude fewer on every other member points to this member's volume.
 	if peer.late >= 0 && peer.late*10 < t.late {
-		f.Advise("move", nil)
+		finding.Advise("move", nil)
 	}
 
-	f.Advise("timeout", nil)
-	return f
+	finding.Advise("timeout", nil)
+	return finding
 }

@@ -45,7 +45,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		return nil, errAddress
 	}
 
-	a := &address{
+	addr := &address{
 		within: askWithin,
 		secure: parsed.Scheme == "etcds",
 		files: endpoint.Files{CACert: getenv("ETCDCTL_CACERT"), Cert: getenv("ETCDCTL_CERT"),
@@ -56,8 +56,8 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		return nil, errors.New("etcd:// address has a path: give only the members' hosts and ports")
 	}
 
-	a.credentials(parsed, getenv)
-	if err := a.parameters(parsed.Query); err != nil {
+	addr.credentials(parsed, getenv)
+	if err := addr.parameters(parsed.Query); err != nil {
 		return nil, err
 	}
 
@@ -66,17 +66,17 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.endpoints = append(a.endpoints, e)
+		addr.endpoints = append(addr.endpoints, e)
 	}
 
-	if len(a.endpoints) > membersMax {
+	if len(addr.endpoints) > membersMax {
 		return nil, fmt.Errorf("etcd:// address has %d members: want at most %d",
-			len(a.endpoints), membersMax)
+			len(addr.endpoints), membersMax)
 	}
 
 	// Certificates make no sense without TLS.
-	a.secure = a.secure || a.files != endpoint.Files{}
-	return a, nil
+	addr.secure = addr.secure || addr.files != endpoint.Files{}
+	return addr, nil
 }
 
 // credentials takes user and password from the address or, if it has none, from etcdctl's

@@ -91,12 +91,12 @@ const (
 
 // Check reports invalid settings.
 func (c *Config) Check() inputerror.List {
-	var l inputerror.List
+	var problems inputerror.List
 	count := func(field string, n, least, most int, what string) {
 		if n >= least && n <= most {
 			return
 		}
-		l = append(l, inputerror.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: field, Text: strconv.Itoa(n) + " " + what,
 			Limit:   strconv.Itoa(least) + " to " + strconv.Itoa(most),
 			Nearest: strconv.Itoa(min(max(n, least), most)),
@@ -106,7 +106,7 @@ func (c *Config) Check() inputerror.List {
 	span := func(field string, d, least units.Duration) {
 		if d < least || d > units.Duration(durationMax) {
 			nearest := min(max(d, least), units.Duration(durationMax))
-			l = append(l, inputerror.Problem{
+			problems = append(problems, inputerror.Problem{
 				Field: field, Text: d.Std().String() + " is out of range",
 				Limit: least.Std().String() + " to " + durationMax.String(), Nearest: nearest.Std().String(),
 			})
@@ -115,7 +115,7 @@ func (c *Config) Check() inputerror.List {
 
 	size := func(field string, s, least, most units.Size) {
 		if s < least || s > most {
-			l = append(l, inputerror.Problem{
+			problems = append(problems, inputerror.Problem{
 				Field: field, Text: s.Exact() + " is out of range",
 				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
 			})
@@ -125,7 +125,7 @@ func (c *Config) Check() inputerror.List {
 	count("members", c.Members, 1, membersMax, "members: etcd's FAQ recommends 7 at most")
 	// Outside the range, the problem above is enough.
 	if c.Members > 0 && c.Members <= membersMax && c.Members%2 == 0 {
-		l = append(l, inputerror.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "members", Text: strconv.Itoa(c.Members) + " members tolerate no more failures than " +
 				strconv.Itoa(c.Members-1),
 			Limit: "an odd number", Source: "etcd documentation, FAQ, \"Why an odd number of cluster members?\"",
@@ -138,7 +138,7 @@ func (c *Config) Check() inputerror.List {
 	span("heartbeat", c.Heartbeat, units.Duration(time.Millisecond))
 
 	if c.Election < 5*c.Heartbeat {
-		l = append(l, inputerror.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "election", Text: c.Election.Std().String() + " is below five heartbeats", Limit: "5 x heartbeat",
 			Source: "etcd server/embed/config.go, Validate", Nearest: (5 * c.Heartbeat).Std().String(),
 		})
@@ -154,7 +154,7 @@ func (c *Config) Check() inputerror.List {
 	size("entry_overhead", c.Overhead, 0, units.MiB)
 	size("quota", c.Quota, 16*units.MiB, quotaMax)
 
-	return append(l, c.CPU.check().Under("cpu")...)
+	return append(problems, c.CPU.check().Under("cpu")...)
 }
 
 func (c *CPU) check() inputerror.List {

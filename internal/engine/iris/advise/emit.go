@@ -16,7 +16,7 @@ import (
 // parameters that are documented there: globals and wijdir in [config], CurrentDirectory in
 // [Journal], SynchCommit in [Miscellaneous]. The reference has no parameters for the write daemon's
 // cycle, its number of writes or its pauses.
-func merge(l *emit.Transition) (*emit.Part, error) {
+func merge(transition *emit.Transition) (*emit.Part, error) {
 	part := &emit.Part{}
 	sections := map[string][]string{}
 	var back []string
@@ -30,26 +30,28 @@ func merge(l *emit.Transition) (*emit.Part, error) {
 		}
 	}
 
-	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
-	if a.Buffers != b.Buffers {
+	b, config := scenario.ConfigOf[*model.Config](transition.Before),
+		scenario.ConfigOf[*model.Config](transition.After)
+	if config.Buffers != b.Buffers {
 		// Megabytes by block size, 2 to 64 kB in order; databases have blocks of 8 kB.
 		globals := func(s units.Size) string {
 			return fmt.Sprintf("0,0,%d,0,0,0",
 				int64((s+units.MiB-1)/units.MiB))
 		}
-		put("[config]", "engine.iris.buffers", l.Because("engine.iris.buffers")+
-			". Megabytes of buffers by block size; the third is for 8 kB", "globals", globals(a.Buffers),
+		put("[config]", "engine.iris.buffers", transition.Because("engine.iris.buffers")+
+			". Megabytes of buffers by block size; the third is for 8 kB", "globals", globals(config.Buffers),
 			globals(b.Buffers))
 	}
 
-	if a.Synchronous != b.Synchronous {
+	if config.Synchronous != b.Synchronous {
 		digit := map[bool]string{false: "0", true: "1"}
-		put("[Miscellaneous]", "engine.iris.synchronous_commit", l.Because("engine.iris.synchronous_commit"),
-			"SynchCommit", digit[a.Synchronous], digit[b.Synchronous])
+		put("[Miscellaneous]", "engine.iris.synchronous_commit",
+			transition.Because("engine.iris.synchronous_commit"),
+			"SynchCommit", digit[config.Synchronous], digit[b.Synchronous])
 	}
 
 	moves := ""
-	for _, v := range l.NewVolumes() { // a replaced volume keeps its path
+	for _, v := range transition.NewVolumes() { // a replaced volume keeps its path
 		switch v.Volume {
 		case "wij":
 			dir := wijMount + "/"
@@ -67,7 +69,7 @@ func merge(l *emit.Transition) (*emit.Part, error) {
 		return nil, nil
 	}
 
-	text := l.Head(";", "A configuration merge file for InterSystems IRIS, with only what changes.")
+	text := transition.Head(";", "A configuration merge file for InterSystems IRIS, with only what changes.")
 	for _, section := range []string{"[config]", "[Journal]", "[Miscellaneous]"} {
 		if lines := sections[section]; len(lines) > 0 {
 			text += "\n" + section + "\n" + strings.Join(lines, "\n") + "\n"
@@ -83,7 +85,7 @@ func merge(l *emit.Transition) (*emit.Part, error) {
 	part.Back = []string{"`iris merge` with the old values, and a restart: " + strings.Join(back, ", ") +
 		", if the scenario knew them; or restore the copy of `iris.cpf` while the instance is stopped."}
 
-	if l.Changed("engine.iris.synchronous_commit") && !a.Synchronous {
+	if transition.Changed("engine.iris.synchronous_commit") && !config.Synchronous {
 		part.Risks = append(part.Risks, "`SynchCommit=0`: a crash loses the last committed transactions.")
 	}
 

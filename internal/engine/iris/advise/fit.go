@@ -26,14 +26,14 @@ func (f fitting) fit() error {
 			Metrics: []string{"iris_glo_update_per_sec"}, From: irisPage}
 	}
 
-	d := model.Defaults()
+	config := model.Defaults()
 	cycle := timeline.Quantile(f.One(judge.WriteDaemonCycle), 0.5) +
 		timeline.Quantile(f.One(judge.WriteDaemonSleep), 0.5)
 	f.PeriodS = cycle
 
 	// Without cycle times, the documented default sets how long a recording must be.
 	if math.IsNaN(cycle) || cycle <= 0 {
-		f.PeriodS = d.Cycle.Std().Seconds()
+		f.PeriodS = config.Cycle.Std().Seconds()
 	}
 
 	if err := f.Enough(updates, fit.Two(f.PeriodS), "two cycles of the write daemon, which begin every "+
@@ -68,7 +68,7 @@ func (f fitting) fit() error {
 		return err
 	}
 
-	f.blocks(key, mean, d)
+	f.blocks(key, mean, config)
 	return nil
 }
 

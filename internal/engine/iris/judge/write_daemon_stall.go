@@ -42,18 +42,18 @@ func writeDaemonStall() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("write daemon")
-		f.Weight = rules.Share(over, seen)
-		f.Severity = rules.Warning
+		finding := rule.Finding("write daemon")
+		finding.Weight = rules.Share(over, seen)
+		finding.Severity = rules.Warning
 
-		if f.Weight >= 0.3 {
-			f.Severity = rules.Critical
+		if finding.Weight >= 0.3 {
+			finding.Severity = rules.Critical
 		}
 
-		f.Windows = c.Windows(over)
-		f.Say("cycle", rules.Values{"longest": rules.Seconds(timeline.Max(cycle)),
-			"alert": rules.Seconds(cycleAlertS), "share": rules.Part(f.Weight)})
-		f.Evidence = []rules.Evidence{c.FigureOf("longest cycle", "iris_wd_cycle_time", timeline.Max(cycle),
+		finding.Windows = c.Windows(over)
+		finding.Say("cycle", rules.Values{"longest": rules.Seconds(timeline.Max(cycle)),
+			"alert": rules.Seconds(cycleAlertS), "share": rules.Part(finding.Weight)})
+		finding.Evidence = []rules.Evidence{c.FigureOf("longest cycle", "iris_wd_cycle_time", timeline.Max(cycle),
 			"seconds", over)}
 
 		for _, s := range []struct {
@@ -66,20 +66,21 @@ func writeDaemonStall() rules.Rule {
 			{PhysicalWrites, "iris_phys_writes_per_sec", "physical writes, most", "1/s"},
 		} {
 			if v := c.One(s.signal); v != nil {
-				f.Evidence = append(f.Evidence, c.FigureOf(s.text, s.metric, timeline.Max(v), s.unit, timeline.Known(v)))
+				finding.Evidence = append(finding.Evidence,
+					c.FigureOf(s.text, s.metric, timeline.Max(v), s.unit, timeline.Known(v)))
 			}
 		}
 
 		// The longer phase decides: separating the databases does not help a slow WIJ.
 		wij, db := timeline.Max(c.One(WIJ)), timeline.Max(c.One(WriteDaemonWrite))
 		if wij > db {
-			f.Advise("WIJ", nil)
+			finding.Advise("WIJ", nil)
 		} else {
-			f.Advise("apart", nil)
+			finding.Advise("apart", nil)
 		}
 
-		f.Advise("stripe", nil)
-		return []rules.Finding{f}
+		finding.Advise("stripe", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

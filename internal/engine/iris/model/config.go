@@ -77,10 +77,10 @@ const (
 
 // Check reports impossible values.
 func (c *Config) Check() inputerror.List {
-	var l inputerror.List
+	var problems inputerror.List
 	size := func(field string, s, least, most units.Size) {
 		if s < least || s > most {
-			l = append(l, inputerror.Problem{
+			problems = append(problems, inputerror.Problem{
 				Field: field, Text: s.Exact() + " out of range",
 				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
 			})
@@ -89,7 +89,7 @@ func (c *Config) Check() inputerror.List {
 
 	span := func(field string, d units.Duration, least, most time.Duration) {
 		if d.Std() < least || d.Std() > most {
-			l = append(l, inputerror.Problem{
+			problems = append(problems, inputerror.Problem{
 				Field: field, Text: d.Std().String() + " out of range",
 				Limit: least.String() + " to " + most.String(), Nearest: min(max(d.Std(), least), most).String(),
 			})
@@ -102,12 +102,12 @@ func (c *Config) Check() inputerror.List {
 
 	// Written as a negation so that NaN is rejected as well.
 	if !(c.WakeDirty > 0 && c.WakeDirty <= c.HoldDirty) {
-		l.Addf("wake_dirty", "%v of the buffers: want above 0 and at most hold_dirty (%v)", float64(c.WakeDirty),
+		problems.Addf("wake_dirty", "%v of the buffers: want above 0 and at most hold_dirty (%v)", float64(c.WakeDirty),
 			float64(c.HoldDirty))
 	}
 
 	if !(c.HoldDirty > 0 && c.HoldDirty <= 0.95) {
-		l = append(l, inputerror.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "hold_dirty", Text: c.HoldDirty.String() + " of the buffers leaves none for reads", Limit: "95%",
 			Nearest: "95%",
 		})
@@ -118,7 +118,7 @@ func (c *Config) Check() inputerror.List {
 		n     int
 	}{{"database_writes", c.Writes}, {"wij_writes", c.WIJWrites}} {
 		if n.n < 1 || n.n > inFlightMax {
-			l.Addf(n.field, "%d writes in flight: want 1 to %d", n.n, inFlightMax)
+			problems.Addf(n.field, "%d writes in flight: want 1 to %d", n.n, inFlightMax)
 		}
 	}
 
@@ -130,5 +130,5 @@ func (c *Config) Check() inputerror.List {
 	span("cpu.read", c.CPU.Read, 0, time.Second)
 	span("cpu.update", c.CPU.Update, 0, time.Second)
 
-	return l
+	return problems
 }

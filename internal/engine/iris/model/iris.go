@@ -59,33 +59,33 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 		return nil, errors.New("iris: needs a clock, a host and a client")
 	}
 
-	x := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
-	x.parsed = env.Clock.Line(x)
+	instance := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
+	instance.parsed = env.Clock.Line(instance)
 	wij, journal := env.Volume("wij", "data"), env.Volume("journal", "data")
 	// Areas on one volume must not overlap, so each has the room of the largest.
 	size := max(cfg.Buffers, cfg.Database)
-	x.data = extent{data, 0, wij == data || journal == data}
-	x.daemon.wij = extent{device: wij, shared: wij == data || wij == journal}
-	x.journal.at = extent{device: journal, shared: journal == data || journal == wij}
+	instance.data = extent{data, 0, wij == data || journal == data}
+	instance.daemon.wij = extent{device: wij, shared: wij == data || wij == journal}
+	instance.journal.at = extent{device: journal, shared: journal == data || journal == wij}
 
 	if wij == data {
-		x.daemon.wij.start = size
+		instance.daemon.wij.start = size
 	}
 
 	if journal == data || journal == wij {
-		x.journal.at.start = 2 * size
+		instance.journal.at.start = 2 * size
 	}
 
 	blocks := uint64(cfg.Database / BlockSize)
 	// More buffers than blocks are never used.
 	room := int(min(cfg.Buffers/BlockSize, units.Size(blocks)))
-	x.buffers.init(blocks, room)
-	x.hold = int(float64(room) * float64(cfg.HoldDirty))
-	x.wake = max(1, int(float64(room)*float64(cfg.WakeDirty)))
-	x.daemon.last.none()
-	x.clock.After(cfg.Cycle.Std(), x, event(cycleDue, 0))
+	instance.buffers.init(blocks, room)
+	instance.hold = int(float64(room) * float64(cfg.HoldDirty))
+	instance.wake = max(1, int(float64(room)*float64(cfg.WakeDirty)))
+	instance.daemon.last.none()
+	instance.clock.After(cfg.Cycle.Std(), instance, event(cycleDue, 0))
 
-	return x, nil
+	return instance, nil
 }
 
 // A what is the kind of an event. An event's argument combines it with a slot, block or cycle.

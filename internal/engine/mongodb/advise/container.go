@@ -26,9 +26,9 @@ const cacheLeast = 256 * units.MiB
 // mongodSettings returns the settings that a scenario has. Without a cache size, mongod uses half
 // of the memory over 1 GiB, counting the container's memory if it has a limit (MongoDB manual,
 // cacheSizeGB).
-func mongodSettings(p *discover.Process) []discover.Setting {
-	file, _ := p.Flag("--config", "-f")
-	text, object := p.File(file)
+func mongodSettings(process *discover.Process) []discover.Setting {
+	file, _ := process.Flag("--config", "-f")
+	text, object := process.File(file)
 	var conf struct {
 		Storage struct {
 			SyncPeriodSecs any `yaml:"syncPeriodSecs"`
@@ -48,7 +48,7 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 
 	var out []discover.Setting
 	add := func(key, flag, option string, inFile any, read func(float64) fit.Quantity) bool {
-		value, from := p.Flag(flag)
+		value, from := process.Flag(flag)
 		// A flag takes precedence over the file (MongoDB manual, configuration file options).
 		if value == "" && inFile != nil && object != "" {
 			value, from = fmt.Sprint(inFile), object+", "+option
@@ -65,11 +65,11 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 	seconds := fit.Duration
 	if !add("cache", "--wiredTigerCacheSizeGB", "storage.wiredTiger.engineConfig.cacheSizeGB",
 		// mongod's default is derived from the memory limit, which is known only for containers.
-		conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && p.Memory > 0 {
-		cache := max((p.Memory-units.GiB)/2, cacheLeast)
+		conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && process.Memory > 0 {
+		cache := max((process.Memory-units.GiB)/2, cacheLeast)
 		out = append(out, discover.Setting{Key: "cache", Value: fit.Exactly(float64(cache)), Derived: true,
 			From: fmt.Sprintf("no cache size is set; mongod uses half of the memory over 1 GiB, of %s",
-				p.Memory.Exact())})
+				process.Memory.Exact())})
 	}
 
 	add("checkpoint", "--syncdelay", "storage.syncPeriodSecs", conf.Storage.SyncPeriodSecs, seconds)

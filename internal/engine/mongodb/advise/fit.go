@@ -26,14 +26,14 @@ func LogSyncs(f *fit.Fitting) float64 { return f.Mean(judge.LogSyncs) }
 
 func (f fitting) fit() error {
 	pause := f.Number("parameter.syncdelay")
-	c := f.Cycles(f.One(judge.CheckpointTime), f.One(judge.CheckpointLast))
+	cycles := f.Cycles(f.One(judge.CheckpointTime), f.One(judge.CheckpointLast))
 
 	usual := float64(syncPeriodS)
 	switch {
 	case pause > 0:
 		usual = pause
-	case !math.IsNaN(c.PeriodS): // at least two were seen
-		usual = c.PeriodS
+	case !math.IsNaN(cycles.PeriodS): // at least two were seen
+		usual = cycles.PeriodS
 	}
 
 	writes := f.One(judge.Writes)
@@ -61,13 +61,13 @@ func (f fitting) fit() error {
 
 	key := "engine.mongodb."
 	f.Add(key+"cache", fit.Exactly(cache), fit.Measured, "the configured size")
-	f.checkpoints(key+"checkpoint", c, pause)
+	f.checkpoints(key+"checkpoint", cycles, pause)
 
 	if err := f.mongodbLoad(writes); err != nil {
 		return err
 	}
 
-	f.documents(c, cache)
+	f.documents(cycles, cache)
 	f.eviction(key)
 	f.server(key)
 
@@ -143,7 +143,7 @@ const (
 )
 
 // documents fills in the size and number of documents.
-func (f fitting) documents(c fit.Cycles, cache float64) {
+func (f fitting) documents(cycles fit.Cycles, cache float64) {
 	key := "engine.mongodb."
 	oplog, how, why := f.oplog()
 	f.Add(key+"oplog", fit.Boolean(oplog), how, "%s", why)
@@ -194,7 +194,7 @@ func (f fitting) documents(c fit.Cycles, cache float64) {
 		f.Add("workload.document.size", fit.About(size), fit.Assumed, "document size; 1 kB is assumed").ToKnow(ask)
 	}
 
-	f.collection(c, cache, size, oplog)
+	f.collection(cycles, cache, size, oplog)
 }
 
 func twice(oplog bool) string {
@@ -248,7 +248,7 @@ func (f fitting) grown(writes []float64) float64 {
 
 // collection fills in the number of documents. Two observations bound it: documents that do not fit
 // the cache are read again, and few pages written over and over mean few documents.
-func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
+func (f fitting) collection(cycles fit.Cycles, cache, size float64, oplog bool) {
 	leaf := float64(wt.Defaults().LeafPage)
 	fill := timeline.Quantile(f.One(judge.CacheFill), 0.9)
 	held := fill * cache
@@ -271,23 +271,23 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 		why = fmt.Sprintf("%s of the operations on documents read a page, so with uniform access the %s in the cache are the rest of the working set",
 			units.Percent(missed), units.Bytes(held))
 		low = held
-	case updates >= fit.Zero(f.Mean(judge.Inserts)) && updates > 0 && !math.IsNaN(c.PeriodS):
-		n := f.Mean(judge.BlocksWritten) * c.PeriodS
+	case updates >= fit.Zero(f.Mean(judge.Inserts)) && updates > 0 && !math.IsNaN(cycles.PeriodS):
+		n := f.Mean(judge.BlocksWritten) * cycles.PeriodS
 		if oplog {
-			n -= (updates + fit.Zero(f.Mean(judge.Inserts))) * c.PeriodS * (size + 100)
+			n -= (updates + fit.Zero(f.Mean(judge.Inserts))) * cycles.PeriodS * (size + 100)
 		}
 
 		// Distinct inverts the expected number of distinct pages hit by that many uniform updates.
-		pages := fit.Distinct(n/leaf, updates*c.PeriodS)
+		pages := fit.Distinct(n/leaf, updates*cycles.PeriodS)
 		switch {
 		case math.IsInf(pages, 1):
-			bytes = max(held, updates*c.PeriodS*leaf)
+			bytes = max(held, updates*cycles.PeriodS*leaf)
 			why = "nearly every update between two checkpoints hit a different page"
 			low = bytes
 		case pages > 0:
 			bytes = pages * leaf
 			why = fmt.Sprintf("%s updates between two checkpoints rewrote %s pages of 32 KiB, as if spread uniformly over %s pages",
-				units.Number(updates*c.PeriodS), units.Number(n/leaf), units.Number(pages))
+				units.Number(updates*cycles.PeriodS), units.Number(n/leaf), units.Number(pages))
 			low, high = n, 2*bytes
 		}
 	}

@@ -17,19 +17,19 @@ import (
 // wiredTigerEngineRuntimeConfig, is not an option of the file: it can only be set at run time
 // (server source, wiredtiger_global_options.idl, "set_at: runtime"), and a restart resets it. So
 // the file passes the same settings to WiredTiger as configString.
-func mongod(l *emit.Transition) (*emit.Part, error) {
-	before := scenario.ConfigOf[*wiredtiger.Config](l.Before)
-	after := scenario.ConfigOf[*wiredtiger.Config](l.After)
+func mongod(transition *emit.Transition) (*emit.Part, error) {
+	before := scenario.ConfigOf[*wiredtiger.Config](transition.Before)
+	after := scenario.ConfigOf[*wiredtiger.Config](transition.After)
 	part := &emit.Part{}
 	conf := &mongodConf{}
-	engine := wiredTigerStrings(before, after, l)
+	engine := wiredTigerStrings(before, after, transition)
 	var live, back []string
 
 	// mongod.conf takes GiB while WiredTiger takes bytes, so both are rounded to whole MiB.
-	if path := "engine.mongodb.cache"; l.Changed(path) {
+	if path := "engine.mongodb.cache"; transition.Changed(path) {
 		mib := int64(after.Cache / units.MiB)
 		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(after.Cache),
-			l.Comments(path)+"# mongod's unit is GiB.\n")
+			transition.Comments(path)+"# mongod's unit is GiB.\n")
 		live = append(live, fmt.Sprintf("cache_size=%dMB", mib))
 		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(before.Cache/units.MiB)))
 		part.Applies = append(part.Applies, path)
@@ -38,7 +38,7 @@ func mongod(l *emit.Transition) (*emit.Part, error) {
 	if len(engine) > 0 {
 		comment, values := "", []string{}
 		for _, e := range engine {
-			comment += l.Comments(e.path)
+			comment += transition.Comments(e.path)
 			values = append(values, e.value)
 			back = append(back, e.before)
 			part.Applies = append(part.Applies, e.paths...)
@@ -50,15 +50,15 @@ func mongod(l *emit.Transition) (*emit.Part, error) {
 	}
 
 	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
-	if path := "engine.mongodb.checkpoint"; l.Changed(path) {
-		conf.set("storage.syncPeriodSecs", seconds(after.Checkpoint), l.Comments(path))
+	if path := "engine.mongodb.checkpoint"; transition.Changed(path) {
+		conf.set("storage.syncPeriodSecs", seconds(after.Checkpoint), transition.Comments(path))
 		part.Applies = append(part.Applies, path)
 	}
 
-	if path := "engine.mongodb.journal_interval"; l.Changed(path) {
+	if path := "engine.mongodb.journal_interval"; transition.Changed(path) {
 		conf.set("storage.journal.commitIntervalMs",
 			strconv.FormatInt(after.JournalInterval.Std().Milliseconds(), 10),
-			l.Comments(path))
+			transition.Comments(path))
 		part.Applies = append(part.Applies, path)
 	}
 
@@ -66,8 +66,8 @@ func mongod(l *emit.Transition) (*emit.Part, error) {
 		return nil, conf.err
 	}
 
-	text := l.Head("#", "Options of mongod: merge them into your mongod.conf.")
-	for _, v := range l.NewVolumes() {
+	text := transition.Head("#", "Options of mongod: merge them into your mongod.conf.")
+	for _, v := range transition.NewVolumes() {
 		if v.Volume == "journal" {
 			text += "\n# " + v.Why +
 				"\n# There is no option for the journal's location: it is the folder journal in dbPath, which becomes a link to a\n# folder on its volume (" +
@@ -86,7 +86,7 @@ func mongod(l *emit.Transition) (*emit.Part, error) {
 
 	part.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
 	part.Apply = []string{"Merge `mongod/mongod.conf` into each member's own; it takes effect at the next start."}
-	if script := runtimeScript(l, live, after); script != "" {
+	if script := runtimeScript(transition, live, after); script != "" {
 		part.Files = append(part.Files, emit.Text("mongod/runtime.js", script))
 		part.Apply = append(
 			part.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js | tee -a runtime-member.log`. It first prints which server it is and the present values; keep that log for going back. It lasts until the next restart; after that the file applies.")
@@ -102,11 +102,11 @@ func mongod(l *emit.Transition) (*emit.Part, error) {
 			strings.Join(back, ",") + "\"})`"
 	}
 
-	if l.Changed("engine.mongodb.checkpoint") {
+	if transition.Changed("engine.mongodb.checkpoint") {
 		part.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(before.Checkpoint) + "})`"
 	}
 
-	if l.Changed("engine.mongodb.journal_interval") {
+	if transition.Changed("engine.mongodb.journal_interval") {
 		part.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " +
 			strconv.FormatInt(before.JournalInterval.Std().Milliseconds(), 10) + "})`"
 	}

@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 
-	r := &Result{Version: 1, Sensors: cfg.Sensors, Cores: runtime.NumCPU(), Rows: []Row{}}
+	result := &Result{Version: 1, Sensors: cfg.Sensors, Cores: runtime.NumCPU(), Rows: []Row{}}
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int, int) {}
 	}
@@ -79,14 +79,14 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	for i := range rows {
 		cfg.Progress(fmt.Sprintf("measuring buckets of %d readings, %s: row", rows[i].Entries, rows[i].Written()),
 			i+1, len(rows))
-		if err := measure(ctx, &cfg, sc, r, &rows[i]); err != nil {
+		if err := measure(ctx, &cfg, sc, result, &rows[i]); err != nil {
 			return nil, fmt.Errorf("buckets of %d readings: %w", rows[i].Entries, err)
 		}
 	}
 
-	r.Rows = rows
-	r.Notes = notes(r)
-	return r, nil
+	result.Rows = rows
+	result.Notes = notes(result)
+	return result, nil
 }
 
 // differs reports whether mongod passes on only the difference of a push into a document with up to
@@ -156,7 +156,7 @@ type bench struct {
 	row    *Row
 }
 
-func (b *bench) run(ctx context.Context, r *Result) error {
+func (b *bench) run(ctx context.Context, result *Result) error {
 	if err := b.mount.Pace(ctx, false); err != nil {
 		return err
 	}
@@ -196,15 +196,16 @@ func (b *bench) run(ctx context.Context, r *Result) error {
 	}
 
 	v := s.Volumes[0]
-	r.Server, r.Volume, r.Saturated = b.server.Describe(), v.Gives, r.Saturated || v.Saturated
+	result.Server, result.Volume, result.Saturated = b.server.Describe(), v.Gives, result.Saturated ||
+		v.Saturated
 	if v.Refused > 0 {
 		return fmt.Errorf("%d writes failed because memory for the volume's image ran out: measure fewer sensors",
 			v.Refused)
 	}
 
 	// The lowest median is the least disturbed one.
-	if r.Path == 0 || path < r.Path {
-		r.Path = path
+	if result.Path == 0 || path < result.Path {
+		result.Path = path
 	}
 
 	return nil

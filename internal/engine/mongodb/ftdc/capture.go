@@ -94,8 +94,8 @@ func (c *capture) learn(m Metadata, standIn bool) {
 }
 
 // Read decodes the files in order. It decodes up to opt.Parallel chunks concurrently and delivers
-// them to w in time order.
-func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+// them to writer in time order.
+func (c *capture) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	c.mu.Lock()
 	c.desc.From, c.desc.To, c.desc.Period, c.desc.Samples = time.Time{}, time.Time{}, 0, 0
 	c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 		}
 	}
 
-	out := &output{w: w, opt: opt, name: c.desc.Name, total: in.total}
+	out := &output{w: writer, opt: opt, name: c.desc.Name, total: in.total}
 	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, opt.Want) }}
 	group, ctx := errgroup.WithContext(ctx)
 	workers := parallel
@@ -141,7 +141,7 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	}
 
 	c.mu.Unlock()
-	w.Source(c.Describe())
+	writer.Source(c.Describe())
 
 	switch {
 	// If every chunk is damaged, the first damage is the most useful error.

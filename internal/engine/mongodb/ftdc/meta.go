@@ -51,7 +51,7 @@ func readMetadata(d document) Metadata {
 // identity extracts the facts from the inner document of metadata, or from a chunk's reference
 // document, which has a few of them in serverStatus.
 func identity(doc []byte) Metadata {
-	m := Metadata{Facts: map[string]string{}}
+	metadata := Metadata{Facts: map[string]string{}}
 	first := func(paths []string) string {
 		for _, path := range paths {
 			if e, ok := inSections(doc, path); ok {
@@ -63,11 +63,11 @@ func identity(doc []byte) Metadata {
 		return ""
 	}
 
-	m.Version, m.Host = first(names.Server.Version), first(names.Server.Host)
+	metadata.Version, metadata.Host = first(names.Server.Version), first(names.Server.Host)
 	for _, f := range names.Server.Facts {
 		e, ok := inSections(doc, f.Path)
 		// Several paths may give one fact, depending on the version; the first one wins.
-		if !ok || m.Facts[f.Name] != "" {
+		if !ok || metadata.Facts[f.Name] != "" {
 			continue
 		}
 		v := e.setting(f.Scale)
@@ -75,7 +75,7 @@ func identity(doc []byte) Metadata {
 			v = f.Spell(v)
 		}
 		if v != "" {
-			m.Facts[f.Name] = v
+			metadata.Facts[f.Name] = v
 		}
 	}
 
@@ -84,14 +84,14 @@ func identity(doc []byte) Metadata {
 		for _, in := range names.Server.ParametersIn {
 			if e, ok := inSections(doc, in+"."+name); ok {
 				if v := e.setting(0); v != "" {
-					m.Facts["parameter."+name] = v
+					metadata.Facts["parameter."+name] = v
 					break
 				}
 			}
 		}
 	}
 
-	return m
+	return metadata
 }
 
 // factLen limits a fact's text, which is displayed but untrusted.

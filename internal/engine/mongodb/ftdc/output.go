@@ -142,7 +142,7 @@ func (o *output) checkVolume(j job, columns []recording.Column, times int) error
 
 // bound applies the limits of time and counts what remains.
 func (o *output) bound(d *delivery) {
-	a := &d.took
+	admission := &d.took
 	in := func(i int) bool {
 		t := d.times[i] + o.opt.ClockOffset.Milliseconds()
 		return (o.opt.From.IsZero() || t >= o.opt.From.UnixMilli()) &&
@@ -150,30 +150,30 @@ func (o *output) bound(d *delivery) {
 	}
 
 	// With a selection of samples, its indexes are filtered; otherwise a range is narrowed.
-	if a.keep != nil {
-		kept := a.keep[:0]
-		for _, i := range a.keep {
+	if admission.keep != nil {
+		kept := admission.keep[:0]
+		for _, i := range admission.keep {
 			if in(i) {
 				kept = append(kept, i)
 			}
 		}
-		a.keep = kept
+		admission.keep = kept
 	} else {
 		hi := len(d.times)
-		for a.lo < hi && !in(a.lo) {
-			a.lo++
+		for admission.lo < hi && !in(admission.lo) {
+			admission.lo++
 		}
-		for hi > a.lo && !in(hi-1) {
+		for hi > admission.lo && !in(hi-1) {
 			hi--
 		}
 		d.times = d.times[:hi]
 	}
 
-	n := len(d.times) - a.lo
-	at := func(i int) int64 { return d.times[a.lo+i] }
-	if a.keep != nil {
-		n = len(a.keep)
-		at = func(i int) int64 { return d.times[a.keep[i]] }
+	n := len(d.times) - admission.lo
+	at := func(i int) int64 { return d.times[admission.lo+i] }
+	if admission.keep != nil {
+		n = len(admission.keep)
+		at = func(i int) int64 { return d.times[admission.keep[i]] }
 	}
 
 	if n == 0 {

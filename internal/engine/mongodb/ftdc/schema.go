@@ -172,24 +172,24 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 
 	// Between the document's length (4 bytes) and its closing zero.
 	for pos, end := at+4, at+n-1; pos < end; {
-		e, next, err := nextElement(doc, pos, end)
+		element, next, err := nextElement(doc, pos, end)
 		if err != nil {
 			return err
 		}
 
 		pos = next
-		s := slot{at: int32(e.at), kind: e.kind}
+		s := slot{at: int32(element.at), kind: element.kind}
 
 		mark := byte(shapeNumber)
-		switch e.kind {
+		switch element.kind {
 		case kindDouble, kindInt32, kindInt64, kindDecimal, kindBool:
 		case kindDate:
 			mark = shapeDate
 		case kindTimestamp:
 			mark = shapeTimestamp
 		case kindDocument, kindArray:
-			l.name(shapeDown, e.key)
-			if err := l.descend(doc, e.at, depth+1, pathBytes+len(e.key)+1); err != nil {
+			l.name(shapeDown, element.key)
+			if err := l.descend(doc, element.at, depth+1, pathBytes+len(element.key)+1); err != nil {
 				return err
 			}
 			l.shape = append(l.shape, shapeUp)
@@ -198,14 +198,14 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 			continue
 		}
 
-		l.name(mark, e.key)
+		l.name(mark, element.key)
 		// A timestamp is two metrics: its seconds and its increment.
 		l.slots = append(l.slots, s)
 		if mark == shapeTimestamp {
 			l.slots = append(l.slots, slot{at: s.at, kind: s.kind, inc: true})
 		}
 
-		if err := l.bound(pathBytes + len(e.key)); err != nil {
+		if err := l.bound(pathBytes + len(element.key)); err != nil {
 			return err
 		}
 	}
@@ -264,7 +264,7 @@ func (c *schemaCache) get(shape []byte) *Schema {
 
 // newSchema converts a shape to paths.
 func newSchema(shape []byte) *Schema {
-	s := &Schema{timeAt: -1, uptimeAt: -1}
+	schema := &Schema{timeAt: -1, uptimeAt: -1}
 	seen := map[string]bool{}
 	var path []string
 	var joined []byte // path separated by zero bytes, to detect repeated paths
@@ -275,11 +275,11 @@ func newSchema(shape []byte) *Schema {
 		for _, m := range more {
 			key = append(append(key, m...), 0)
 		}
-		s.repeated = append(s.repeated, seen[string(key)])
+		schema.repeated = append(schema.repeated, seen[string(key)])
 		seen[string(key)] = true
 		p := append(append(make([]string, 0, len(path)+len(more)), path...), more...)
-		s.remember(p, date)
-		s.paths = append(s.paths, p)
+		schema.remember(p, date)
+		schema.paths = append(schema.paths, p)
 	}
 
 	for len(shape) > 0 {
@@ -309,7 +309,7 @@ func newSchema(shape []byte) *Schema {
 		}
 	}
 
-	return s
+	return schema
 }
 
 // remember notes the metrics that the reader itself needs. The server stamps each sample with a

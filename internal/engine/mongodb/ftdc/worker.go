@@ -111,39 +111,39 @@ func (wk *worker) do(ctx context.Context, j job) error {
 // decode decodes a chunk's wanted columns and delivers them. damage means that the chunk is
 // damaged.
 func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
-	c, damage := wk.chunks.read(d.job.data)
+	chunk, damage := wk.chunks.read(d.job.data)
 	if damage != nil {
 		return damage, nil
 	}
 
-	if wk.times, damage = c.times(wk.times); damage != nil {
+	if wk.times, damage = chunk.times(wk.times); damage != nil {
 		return damage, nil
 	}
 
 	// A chunk's own facts stand in for missing metadata.
 	if d.job.first {
-		wk.in.capture.learn(identity(c.Reference), true)
+		wk.in.capture.learn(identity(chunk.Reference), true)
 	}
 
 	d.times = wk.times
-	if i := c.Schema.uptimeAt; i >= 0 {
-		d.uptime = c.first[i]
+	if i := chunk.Schema.uptimeAt; i >= 0 {
+		d.uptime = chunk.first[i]
 	}
 
 	wk.arena.reset()
 	wk.batch.Columns = wk.batch.Columns[:0]
 
-	n := c.samples
-	for _, st := range c.Schema.plan.steps {
+	n := chunk.samples
+	for _, st := range chunk.Schema.plan.steps {
 		// Columns before the damage are intact, so they are still delivered.
-		if damage := c.deltas.skip(uint64(st.skip) * uint64(n-1)); damage != nil {
+		if damage := chunk.deltas.skip(uint64(st.skip) * uint64(n-1)); damage != nil {
 			return columnDamage(st.metric, damage), wk.deliver(ctx, d)
 		}
 
 		var values []float64
-		if c.deltas.constant(n - 1) {
+		if chunk.deltas.constant(n - 1) {
 			values = wk.arena.take(1)
-			values[0] = float64(c.first[st.metric])
+			values[0] = float64(chunk.first[st.metric])
 		} else {
 			if wk.arena.held+n > heldValues {
 				if err := wk.deliver(ctx, d); err != nil {
@@ -151,7 +151,7 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 				}
 			}
 			values = wk.arena.take(n)
-			if damage := column(&c.deltas, c.first[st.metric], values); damage != nil {
+			if damage := column(&chunk.deltas, chunk.first[st.metric], values); damage != nil {
 				return columnDamage(st.metric, damage), wk.deliver(ctx, d)
 			}
 		}
@@ -159,7 +159,7 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 		wk.batch.Columns = append(wk.batch.Columns, recording.Column{Labels: st.labels, Values: values})
 	}
 
-	d.collisions = c.collisions()
+	d.collisions = chunk.collisions()
 	return nil, wk.deliver(ctx, d)
 }
 

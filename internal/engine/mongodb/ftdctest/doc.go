@@ -110,9 +110,9 @@ func (a Array) doc() Doc {
 // documents belong to one chunk if their schemas are equal. A decimal must be a whole number below
 // 2^49.
 func (d Doc) Metrics() (values []int64, schema string) {
-	for _, f := range d {
+	for _, field := range d {
 		kind := ""
-		switch v := f.Value.(type) {
+		switch v := field.Value.(type) {
 		case float64:
 			n := int64(math.MinInt64) // x86-64's conversion of values out of range
 			if v >= math.MinInt64 && v < math.MaxInt64 {
@@ -147,7 +147,7 @@ func (d Doc) Metrics() (values []int64, schema string) {
 			continue
 		}
 
-		schema += fmt.Sprintf("%q:%s,", f.Key, kind)
+		schema += fmt.Sprintf("%q:%s,", field.Key, kind)
 	}
 	return values, schema
 }

@@ -30,49 +30,49 @@ func appEviction() rules.Rule {
 
 		pages := timeline.Sum(rate) * c.Grid.StepSeconds()
 		share, seconds, of, measured := ofAll(c, AppEvictTime)
-		f := rule.Finding("wiredtiger cache")
-		f.Weight = share
+		finding := rule.Finding("wiredtiger cache")
+		finding.Weight = share
 
 		// Without the timer, the coincidence of eviction and stalls is the only evidence.
 		cells := timeline.Known(held[0].Values)
 		if !measured && c.Contrasts(cells) {
-			f.Weight, _, _ = c.Attributable(cells)
+			finding.Weight, _, _ = c.Attributable(cells)
 		}
 
-		f.Severity = c.SeverityOf(f.Weight)
+		finding.Severity = c.SeverityOf(finding.Weight)
 		if !measured {
-			f.Severity = c.SeverityIn(cells, f.Weight)
+			finding.Severity = c.SeverityIn(cells, finding.Weight)
 		}
 
-		f.Windows = c.Windows(cells.Close(3))
-		f.Say("evicted", rules.Values{"pages": rules.Number(pages), "most": rules.Number(timeline.Max(rate))})
+		finding.Windows = c.Windows(cells.Close(3))
+		finding.Say("evicted", rules.Values{"pages": rules.Number(pages), "most": rules.Number(timeline.Max(rate))})
 
 		took := rules.Values{"took": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds),
 			"share": rules.Part(share)}
 		switch {
 		case measured && share < rules.MinWaitShare:
-			f.Say("a sign", took)
+			finding.Say("a sign", took)
 		case measured:
-			f.Say("took", took)
+			finding.Say("took", took)
 		case !c.Stall.Any():
-			f.Say("no stall", nil)
+			finding.Say("no stall", nil)
 		default:
-			f.Say("not measured", nil)
+			finding.Say("not measured", nil)
 		}
 
-		f.Evidence = []rules.Evidence{
+		finding.Evidence = []rules.Evidence{
 			c.Figure("pages evicted by application threads", AppEvictions, pages, "pages", cells),
 			c.Figure("most in one interval", AppEvictions, timeline.Max(rate), "1/s", cells),
 		}
 
 		if measured {
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("time it took the stalled operations beyond the usual, summed", AppEvictTime, seconds,
 					units.OpSeconds, c.Stall.Cells))
 		}
 
-		f.Advise("earlier", nil)
-		return []rules.Finding{f}
+		finding.Advise("earlier", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

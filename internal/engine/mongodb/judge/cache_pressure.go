@@ -70,43 +70,43 @@ func cachePressure() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("wiredtiger cache")
-		f.Weight, f.Severity = weight, c.SeverityOf(weight)
+		finding := rule.Finding("wiredtiger cache")
+		finding.Weight, finding.Severity = weight, c.SeverityOf(weight)
 		if !measured {
-			f.Severity = c.SeverityIn(suspect, weight)
+			finding.Severity = c.SeverityIn(suspect, weight)
 		}
 
-		if f.Windows = c.Windows(suspect.And(c.Stall.Cells)); len(f.Windows) == 0 {
+		if finding.Windows = c.Windows(suspect.And(c.Stall.Cells)); len(finding.Windows) == 0 {
 			// Fill is sampled but waiting is counted, so a short time over a trigger shows only in
 			// the latter.
 			waits := timeline.Where(c.One(CacheWait), func(x float64) bool { return x > 0.5 })
-			f.Windows = c.Windows(waits.And(c.Stall.Cells))
+			finding.Windows = c.Windows(waits.And(c.Stall.Cells))
 		}
 
-		cacheLevels(c, &f)
+		cacheLevels(c, &finding)
 		if measured {
-			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
+			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
 				"of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
 					units.OpSeconds, c.Stall.Cells))
 		} else {
 			if byEviction {
-				f.Say("evicting", nil)
+				finding.Say("evicting", nil)
 			}
-			f.Say("by coincidence", nil)
+			finding.Say("by coincidence", nil)
 		}
 
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("share of the stalled time over a trigger", nil, rules.Share(over, c.Stall.Cells), "ratio",
 				c.Stall.Cells))
 		if maxBytes := c.One(CacheMax); maxBytes != nil {
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("configured cache", CacheMax, timeline.Max(maxBytes), "bytes", timeline.Known(maxBytes)))
 		}
 
-		adviseCache(c, &f)
-		return []rules.Finding{f}
+		adviseCache(c, &finding)
+		return []rules.Finding{finding}
 	}
 
 	return rule

@@ -192,23 +192,24 @@ func (b *filesBound) vary(c *rules.Case, eps []timeline.Episode) {
 	}
 }
 
-func (b *filesBound) say(c *rules.Case, f *rules.Finding, running, near timeline.Mask) {
+func (b *filesBound) say(c *rules.Case, finding *rules.Finding, running, near timeline.Mask) {
 	v := rules.Values{"took": rules.Seconds(b.tookS), "files": rules.Number(math.Round(b.files)),
 		"each": rules.Seconds(b.tookS / b.files), "share": ""}
 	if b.fsyncS > 0 {
 		v["share"] = rules.Part(min(1, b.fsyncS/b.tookS))
 	}
 
-	f.Say("files", v)
+	finding.Say("files", v)
 	if c.Stall.Any() {
-		f.Say("stall", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells))})
+		finding.Say("stall", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells))})
 	}
 
 	if b.bytesVary >= filesVary && b.lengthVaries <= filesAlike {
-		f.Say("alike", rules.Values{"bytes": rules.Number(b.bytesVary), "length": rules.Number(b.lengthVaries)})
+		finding.Say("alike", rules.Values{"bytes": rules.Number(b.bytesVary),
+			"length": rules.Number(b.lengthVaries)})
 	}
 
-	f.Evidence = append(f.Evidence,
+	finding.Evidence = append(finding.Evidence,
 		c.Figure("files that a checkpoint writes, median", CheckpointHandles, b.files, "", running),
 		c.Figure("length of a checkpoint, median", CheckpointLast, b.tookS, "seconds", running),
 		c.Figure("length of its fsyncs, median", CheckpointFsync, b.fsyncS, "seconds", running),
@@ -217,13 +218,13 @@ func (b *filesBound) say(c *rules.Case, f *rules.Finding, running, near timeline
 	if b.device != "" {
 		far := rules.Values{"ops": rules.Of(b.ops, "IOPS"), "moved": rules.Of(b.moved, "bytes/s"),
 			"queue": rules.Number(b.queue)}
-		f.Say("far", far)
+		finding.Say("far", far)
 		if b.canOps > b.ops*filesAlike && b.canMove > b.moved*filesAlike {
-			f.Say("of", rules.Values{"ops": rules.Of(b.canOps, "IOPS"), "moved": rules.Of(b.canMove, "bytes/s"),
+			finding.Say("of", rules.Values{"ops": rules.Of(b.canOps, "IOPS"), "moved": rules.Of(b.canMove, "bytes/s"),
 				"opsPart": rules.Part(b.ops / b.canOps), "movedPart": rules.Part(b.moved / b.canMove)})
 		}
 
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("requests of "+b.device+" during checkpoints, median", rules.DiskOps, b.ops, "1/s", running),
 			c.Figure("bytes moved by "+b.device+" during checkpoints, median", rules.DiskMoved, b.moved,
 				"bytes/s", running),
@@ -231,6 +232,6 @@ func (b *filesBound) say(c *rules.Case, f *rules.Finding, running, near timeline
 	}
 
 	if n := timeline.Quantile(c.One(DataHandles), 0.5); n > 0 {
-		f.Say("open", rules.Values{"handles": rules.Number(n)})
+		finding.Say("open", rules.Values{"handles": rules.Number(n)})
 	}
 }

@@ -78,45 +78,45 @@ func checkpointStall() rules.Rule {
 			return harmless(rule, c, running, near)
 		}
 
-		f := rule.Finding("wiredtiger")
+		finding := rule.Finding("wiredtiger")
 		if c.Stall.Rule == "mongodb/slow-reads" {
-			f.Entitle("reads", nil)
+			finding.Entitle("reads", nil)
 		}
 
-		f.Weight = fraction
-		f.Severity = c.SeverityIn(near, fraction)
-		f.Windows = c.Windows(near.And(c.Stall.Cells))
-		f.PeriodS = c.Period(running)
+		finding.Weight = fraction
+		finding.Severity = c.SeverityIn(near, fraction)
+		finding.Windows = c.Windows(near.And(c.Stall.Cells))
+		finding.PeriodS = c.Period(running)
 		last := c.One(CheckpointLast)
-		f.Say("during", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(pIn),
+		finding.Say("during", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(pIn),
 			"out": rules.Part(pOut)})
 
 		if d := timeline.Max(last); d > 0 {
-			f.Say("longest", rules.Values{"longest": rules.Seconds(d)})
+			finding.Say("longest", rules.Values{"longest": rules.Seconds(d)})
 		}
 
-		if f.PeriodS > 0 {
-			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+		if finding.PeriodS > 0 {
+			finding.Say("recurring", rules.Values{"period": rules.Seconds(finding.PeriodS)})
 		}
 
 		// Both cases make the checkpoint a contributor at most; the cause has its own finding.
 		switch {
 		case c.PageCacheStood():
-			f.Severity = rules.Info
-			f.Say("stood", nil)
+			finding.Severity = rules.Info
+			finding.Say("stood", nil)
 		case rules.Share(near, c.Stall.Cells) < mostlyInCheckpoints:
-			f.Severity = rules.Info
-			f.Say("some", nil)
+			finding.Severity = rules.Info
+			finding.Say("some", nil)
 		}
 
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, pIn, "ratio", near),
 			c.Figure("share of the time that stalled while none ran", CheckpointRunning, pOut, "ratio", near.Not()),
 			c.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running))
 
-		checkpointFigures(c, &f, running)
-		checkpointFixes(c, &f, near.And(c.Stall.Cells))
-		return []rules.Finding{f}
+		checkpointFigures(c, &finding, running)
+		checkpointFixes(c, &finding, near.And(c.Stall.Cells))
+		return []rules.Finding{finding}
 	}
 
 	return rule

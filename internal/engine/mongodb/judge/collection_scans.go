@@ -50,12 +50,12 @@ func collectionScans() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("queries")
-		f.Severity = rules.Info
+		finding := rule.Finding("queries")
+		finding.Severity = rules.Info
 		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable &&
 			pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
-			f.Weight, f.Severity = fraction, c.SeverityIn(cells, fraction)
-			f.Evidence = append(f.Evidence,
+			finding.Weight, finding.Severity = fraction, c.SeverityIn(cells, fraction)
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("share of the time that stalled while so many documents were examined", ScannedObjects, pIn,
 					"ratio", cells),
 				c.Figure("share of the time that stalled while they were not", ScannedObjects, pOut, "ratio",
@@ -64,16 +64,16 @@ func collectionScans() rules.Rule {
 
 		if c.Stall.Class == rules.Reading && c.Stall.Any() && !c.MeetsByChance(cells) {
 			// The slow reads may be the scans themselves, with no other reads to compare with.
-			f.Weight = max(f.Weight, rules.Share(cells, c.Stall.Cells))
+			finding.Weight = max(finding.Weight, rules.Share(cells, c.Stall.Cells))
 
 			// That is never critical by itself: with each incident of a recording the chance grows that
 			// one of them falls into a scan (2.8 % of independent recordings).
-			if f.Severity == rules.Info && c.SeverityIn(cells, f.Weight) != rules.Info {
-				f.Severity = rules.Warning
+			if finding.Severity == rules.Info && c.SeverityIn(cells, finding.Weight) != rules.Info {
+				finding.Severity = rules.Warning
 			}
 		}
 
-		f.Windows = c.Windows(cells.Close(3))
+		finding.Windows = c.Windows(cells.Close(3))
 		mean := func(s *rules.Signal) float64 { return timeline.Mean(timeline.At(c.One(s), cells)) }
 		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "scanned": rules.Number(mean(ScannedObjects)),
 			"returned": rules.Number(mean(ReturnedObjects)), "scans": ""}
@@ -82,17 +82,17 @@ func collectionScans() rules.Rule {
 			said["scans"] = rules.Number(n)
 		}
 
-		f.Say("scanned", said)
-		did, advice := scanned(c, &f, cells)
-		f.Evidence = append(f.Evidence,
+		finding.Say("scanned", said)
+		did, advice := scanned(c, &finding, cells)
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("documents examined per second, mean", ScannedObjects, mean(ScannedObjects), "1/s", cells))
 
-		if felt, then, usual := scansFelt(c, &f, cells); felt && f.Severity == rules.Info {
-			f.Close("closing", rules.Values{"did": did, "for": said["for"], "then": then, "usual": usual})
+		if felt, then, usual := scansFelt(c, &finding, cells); felt && finding.Severity == rules.Info {
+			finding.Close("closing", rules.Values{"did": did, "for": said["for"], "then": then, "usual": usual})
 		}
 
-		f.Advise(advice, nil)
-		return []rules.Finding{f}
+		finding.Advise(advice, nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

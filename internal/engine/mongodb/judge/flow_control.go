@@ -26,37 +26,37 @@ func flowControl() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("replica set")
-		f.Weight = share
-		f.Severity = c.SeverityOf(share)
+		finding := rule.Finding("replica set")
+		finding.Weight = share
+		finding.Severity = c.SeverityOf(share)
 
 		if len(held) > 0 {
-			f.Windows = c.Windows(timeline.Known(held[0].Values).Close(3))
+			finding.Windows = c.Windows(timeline.Known(held[0].Values).Close(3))
 		}
 
-		f.Say("held", rules.Values{"held": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+		finding.Say("held", rules.Values{"held": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds)})
-		f.Evidence = []rules.Evidence{c.Figure("time writes were held in the stalled time, summed", FlowControlWait,
+		finding.Evidence = []rules.Evidence{c.Figure("time writes were held in the stalled time, summed", FlowControlWait,
 			seconds, units.OpSeconds, c.Stall.Cells)}
 		if lagged := c.One(FlowControlLagged); lagged != nil {
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("share of the stalled time in which flow control saw a majority lagging", FlowControlLagged,
 					timeline.Mean(timeline.At(lagged, c.Stall.Cells)), "ratio", c.Stall.Cells))
 		}
 
 		if members := absent(c); members != "" {
-			f.Say("absent", rules.Values{"members": rules.Called(members)})
-			f.Evidence = append(f.Evidence, c.Remark("members that confirm nothing: "+members))
+			finding.Say("absent", rules.Values{"members": rules.Called(members)})
+			finding.Evidence = append(finding.Evidence, c.Remark("members that confirm nothing: "+members))
 		}
 
 		if lagging, lag := laggingMember(c); lag > 0 {
-			f.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
-			f.Evidence = append(f.Evidence,
+			finding.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
 		}
 
-		f.Advise("secondaries", nil)
-		return []rules.Finding{f}
+		finding.Advise("secondaries", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

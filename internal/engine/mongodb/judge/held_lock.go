@@ -49,37 +49,38 @@ func heldLock() rules.Rule {
 		}
 
 		which, resource := heldResource(c, stalled)
-		f := rule.Finding(which + " lock")
-		f.Weight, f.Severity = weight, c.SeverityOf(weight)
+		finding := rule.Finding(which + " lock")
+		finding.Weight, finding.Severity = weight, c.SeverityOf(weight)
 		at := stalled.Close(1)
-		f.Windows = c.Windows(at)
+		finding.Windows = c.Windows(at)
 
 		longest := 0
 		for _, e := range at.Episodes() {
 			longest = max(longest, e.Cells())
 		}
 
-		f.Say("held", rules.Values{"which": rules.Called(which), "for": rules.Seconds(c.Seconds(at)),
+		finding.Say("held", rules.Values{"which": rules.Called(which), "for": rules.Seconds(c.Seconds(at)),
 			"longest": rules.Seconds(float64(longest) * c.Grid.StepSeconds()),
 			"times":   rules.Things(len(at.Episodes()), "time")})
 		if measured {
-			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
-				"of": rules.Of(of, units.OpSeconds)})
+			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
+				"share": rules.Part(share),
+				"of":    rules.Of(of, units.OpSeconds)})
 		}
 
-		holder(c, &f, which, stalled)
+		holder(c, &finding, which, stalled)
 		if weight >= noVolumeFrom {
-			f.Open("no volume", nil)
+			finding.Open("no volume", nil)
 		}
 
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("operations waiting for a lock while it was held, mean", LockWait,
 				timeline.Mean(timeline.At(c.One(LockWait), stalled)), "", stalled),
 			c.Figure("of that for the "+which+" lock", resource, timeline.Mean(timeline.At(c.One(resource), stalled)),
 				"", stalled))
 
-		whileHeld(c, &f, stalled)
-		return []rules.Finding{f}
+		whileHeld(c, &finding, stalled)
+		return []rules.Finding{finding}
 	}
 
 	return rule
@@ -134,7 +135,7 @@ func heldResource(c *rules.Case, cells timeline.Mask) (name string, of *rules.Si
 }
 
 // holder reports what is known about the operation that held the lock, and adds the advice.
-func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) {
+func holder(c *rules.Case, finding *rules.Finding, which string, cells timeline.Mask) {
 	// The command that takes a lock is counted when it starts or ends, up to two samples earlier.
 	before := cells.Widen(2, 1)
 	ran := func(s *rules.Signal) bool { return timeline.Max(timeline.At(c.One(s), before)) > 0 }
@@ -148,36 +149,36 @@ func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) 
 	// suggests.
 	switch {
 	case which == roleLock:
-		f.Say("role", nil)
+		finding.Say("role", nil)
 		if n := timeline.Max(timeline.At(c.One(PreparedTransactions), cells)); n >= 1 {
-			f.Say("prepared", rules.Values{"prepared": rules.Number(n)})
+			finding.Say("prepared", rules.Values{"prepared": rules.Number(n)})
 		}
 	case lockWords[which] != "":
-		f.Say(lockWords[which], nil)
+		finding.Say(lockWords[which], nil)
 	case shared && ran(FsyncCommands):
-		f.Say("fsync", nil)
+		finding.Say("fsync", nil)
 	case ran(SchemaCommands):
-		f.Say("schema", nil)
+		finding.Say("schema", nil)
 	case shared:
-		f.Say("shared", nil)
+		finding.Say("shared", nil)
 	case open >= 1:
-		f.Say("open", rules.Values{"open": rules.Number(open)})
+		finding.Say("open", rules.Values{"open": rules.Number(open)})
 	case readers != nil:
-		f.Say("all", nil)
+		finding.Say("all", nil)
 	default:
-		f.Say("unknown", nil)
+		finding.Say("unknown", nil)
 	}
 
 	if shared {
-		f.Advise("unlock", nil)
+		finding.Advise("unlock", nil)
 	}
 
-	f.Advise("who", nil)
+	finding.Advise("who", nil)
 	switch {
 	case which == roleLock:
-		f.Advise("role", nil)
+		finding.Advise("role", nil)
 	case !shared:
-		f.Advise("quiet", nil)
+		finding.Advise("quiet", nil)
 	}
 }
 

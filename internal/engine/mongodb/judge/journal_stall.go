@@ -47,38 +47,38 @@ func journalStall() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("wiredtiger journal")
-		f.Weight = fraction
+		finding := rule.Finding("wiredtiger journal")
+		finding.Weight = fraction
 		if !compared {
-			f.Weight = cover / 2 // coincidence alone is weaker evidence
+			finding.Weight = cover / 2 // coincidence alone is weaker evidence
 		}
 
-		f.Severity = c.SeverityOf(f.Weight)
-		f.Windows = c.Windows(on.And(c.Stall.Cells))
-		f.PeriodS = c.Period(on.Close(c.Cells(5e9)))
+		finding.Severity = c.SeverityOf(finding.Weight)
+		finding.Windows = c.Windows(on.And(c.Stall.Cells))
+		finding.PeriodS = c.Period(on.Close(c.Cells(5e9)))
 		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
 		longest := longestSync(&c.Signals, slow)
-		f.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest),
+		finding.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest),
 			"calm": rules.Seconds(calm)})
 
-		switch apart := behind(c, on, &f); {
+		switch apart := behind(c, on, &finding); {
 		case c.Stall.Class == Applying:
 			// Another thread waits for the journal and reports what is durable (4.0 and later, src/mongo/db/repl:
 			// ApplyBatchFinalizerForJournal), so no change to the journal makes batches quicker.
-			f.Effect = true
-			f.Say("applier", nil)
+			finding.Effect = true
+			finding.Say("applier", nil)
 		case apart:
-			f.Advise("own", nil)
+			finding.Advise("own", nil)
 		case c.Degraded(on.And(c.Stall.Cells)):
 			// Anything on that volume waits as long, so the journal is not to blame.
-			f.Severity = rules.Info
-			f.Say("degraded", nil)
+			finding.Severity = rules.Info
+			finding.Say("degraded", nil)
 		default:
-			adviseApart(c, &f)
-			f.Advise("bound", nil)
+			adviseApart(c, &finding)
+			finding.Advise("bound", nil)
 		}
 
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("share of the time that stalled while a slow journal sync was in progress", LogSyncTime, pIn,
 				"ratio", on),
 			c.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
@@ -87,17 +87,17 @@ func journalStall() rules.Rule {
 				timeline.Max(wholeSyncs(&c.Signals, each)), "seconds", slow))
 
 		if !math.IsNaN(calm) {
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("journal fdatasync outside the stalls, median", LogSync, calm, "seconds", c.NotStalled()))
 		}
 
 		if n := c.One(FsyncsInProgress); n != nil {
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("fsync calls in progress while stalled, mean", FsyncsInProgress,
 					timeline.Mean(timeline.At(n, c.Stall.Cells)), "", c.Stall.Cells))
 		}
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
 	return rule
@@ -201,35 +201,35 @@ func longestSync(sig *rules.Signals, slow timeline.Mask) float64 {
 
 // behind adds what blocked the journal, if the recording shows it, and reports whether the journal is
 // on its own volume.
-func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
+func behind(c *rules.Case, on timeline.Mask, finding *rules.Finding) (apart bool) {
 	ckpt, known := CheckpointCells(&c.Signals)
 	inCkpt := 0.0
 	if known {
 		inCkpt = rules.Share(ckpt.Widen(0, 1), on)
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("share of the slow syncs' time in which a checkpoint ran", CheckpointRunning, inCkpt,
 				"ratio", on))
 	}
 
 	if busiest, journal, apart := journalApart(c); apart {
-		behindApart(c, busiest, journal, on, f)
+		behindApart(c, busiest, journal, on, finding)
 		return true
 	}
 
 	written, wt := c.MostWritten(on), c.One(BlocksWritten)
 	if written != nil && wt == nil {
-		f.Say("engine not measured", nil)
+		finding.Say("engine not measured", nil)
 		return false
 	}
 
 	if written == nil {
 		switch {
 		case known && inCkpt >= mostlyCheckpoint:
-			f.Say("in checkpoints, not measured", nil)
+			finding.Say("in checkpoints, not measured", nil)
 		case known && inCkpt < seldomCheckpoint:
-			f.Say("outside checkpoints, not measured", nil)
+			finding.Say("outside checkpoints, not measured", nil)
 		default:
-			f.Say("not measured", nil)
+			finding.Say("not measured", nil)
 		}
 		return false
 	}
@@ -248,27 +248,27 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 	toDevice := timeline.Sum(timeline.At(written, span)) * step
 	handed := timeline.Sum(timeline.At(wt, span)) * step
 	handed += timeline.Sum(timeline.At(c.One(LogPayload), span)) * step
-	f.Evidence = append(f.Evidence,
+	finding.Evidence = append(finding.Evidence,
 		c.Figure("written to the device from the start of these checkpoints or syncs to their end",
 			rules.DiskWritten, toDevice, "bytes", span),
 		c.Figure("handed to the OS by WiredTiger meanwhile", BlocksWritten, handed, "bytes", span))
 
 	// An idle device contradicts any queue, whatever the byte counts suggest.
 	if share, ok := c.QueuedShare(on); ok && share < rules.IdleSaturation {
-		f.Say("idle", rules.Values{"share": rules.Part(share)})
+		finding.Say("idle", rules.Values{"share": rules.Part(share)})
 		return false
 	}
 
 	switch {
 	// The engine's own writes explain too few of the device's bytes.
 	case toDevice > flushedElsewhere*handed:
-		f.Say("page cache", rules.Values{"written": rules.Bytes(toDevice), "handed": rules.Bytes(handed)})
+		finding.Say("page cache", rules.Values{"written": rules.Bytes(toDevice), "handed": rules.Bytes(handed)})
 	case known && inCkpt >= mostlyCheckpoint:
-		f.Say("checkpoint", nil)
+		finding.Say("checkpoint", nil)
 	case known && inCkpt < seldomCheckpoint:
-		f.Say("outside checkpoint", nil)
+		finding.Say("outside checkpoint", nil)
 	default:
-		f.Say("mixed", nil)
+		finding.Say("mixed", nil)
 	}
 
 	return false

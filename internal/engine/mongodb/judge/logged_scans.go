@@ -45,35 +45,35 @@ func loggedScansRule() rules.Rule {
 		disk := timeline.Sum(c.One(LoggedDiskReads)) * step
 		running := rules.Share(sum.Running, timeline.Known(c.One(loggedScans.Running)))
 
-		f := rule.Finding("queries")
-		f.Windows, f.Severity = c.Windows(sum.Running.Close(c.Cells(5e9))), rules.Info
-		if f.Weight = rules.Share(sum.Running, c.Stall.Cells); !c.Stall.Any() {
-			f.Weight = share
+		finding := rule.Finding("queries")
+		finding.Windows, finding.Severity = c.Windows(sum.Running.Close(c.Cells(5e9))), rules.Info
+		if finding.Weight = rules.Share(sum.Running, c.Stall.Cells); !c.Stall.Any() {
+			finding.Weight = share
 		}
 		if running >= scansRunFor && share >= scansOfSlow && (sum.Longest >= scansLongest || sum.N >= scansMany) {
-			f.Severity = rules.Warning
+			finding.Severity = rules.Warning
 			// Waits that metrics measured lead.
-			f.Foremost = c.Stall.Observed.Count() == 0 || c.Stall.Logged
+			finding.Foremost = c.Stall.Observed.Count() == 0 || c.Stall.Logged
 		}
 
 		v := sum.Values()
 		v["share"] = rules.Part(share)
-		f.Say("scans", v)
+		finding.Say("scans", v)
 		part := rules.Values{"disk": "", "all": rules.Seconds(total)}
 		if disk >= scansOfSlow*total {
 			part["disk"] = rules.Seconds(disk)
-			f.Say("disk", part)
+			finding.Say("disk", part)
 		} else {
 			if disk > 0 {
 				part["disk"] = rules.Part(disk / total)
 			}
-			f.Say("cpu", part)
+			finding.Say("cpu", part)
 		}
 
-		f.Evidence = append(sum.Evidence(c, loggedScans), c.Figure("share of the time of all slow operations",
+		finding.Evidence = append(sum.Evidence(c, loggedScans), c.Figure("share of the time of all slow operations",
 			loggedScans.Time, share, "ratio", sum.Running))
-		f.Advise("index", nil)
-		return []rules.Finding{f}
+		finding.Advise("index", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

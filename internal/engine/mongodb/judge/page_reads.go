@@ -38,10 +38,10 @@ func pageReads() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("wiredtiger cache")
-		f.Weight, f.Severity = share, c.SeverityOf(share)
+		finding := rule.Finding("wiredtiger cache")
+		finding.Weight, finding.Severity = share, c.SeverityOf(share)
 		if len(held) > 0 {
-			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
+			finding.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
 		}
 
 		around := c.Stall.Cells.Widen(1, 1)
@@ -59,13 +59,13 @@ func pageReads() rules.Rule {
 			if calm := c.NotStalled(); timeline.Sum(timeline.At(c.One(AppPageReads), calm)) > 0 {
 				said["calm"] = rules.Seconds(each(calm))
 			}
-			f.Evidence = append(f.Evidence,
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("pages read by operations in the stalled time", AppPageReads, n*c.Grid.StepSeconds(),
 					"pages", around))
 		}
 
-		f.Say("read", said)
-		f.Evidence = append(f.Evidence,
+		finding.Say("read", said)
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("time the stalled operations spent reading pages beyond the usual, summed",
 				AppPageReadsTime, seconds,
 				units.OpSeconds, c.Stall.Cells))
@@ -74,17 +74,17 @@ func pageReads() rules.Rule {
 			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
 				// Throttling writes helps only if reads queue behind writes.
 				writes := writesOfSaturated(c)
-				f.Say("saturated", rules.Values{"share": rules.Part(in), "writes": rules.Part(writes)})
+				finding.Say("saturated", rules.Values{"share": rules.Part(in), "writes": rules.Part(writes)})
 				if writes >= minWrites {
-					f.Advise("writes", nil)
+					finding.Advise("writes", nil)
 				}
 			} else {
-				f.Say("idle", nil)
+				finding.Say("idle", nil)
 			}
 		}
 
-		f.Advise("larger", nil)
-		return []rules.Finding{f}
+		finding.Advise("larger", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

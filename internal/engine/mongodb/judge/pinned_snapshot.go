@@ -76,9 +76,9 @@ func pinnedSnapshot() rules.Rule {
 		}}
 
 	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		p := pinnedIn(c)
+		pin := pinnedIn(c)
 		share, seconds, of, measured := ofAll(c, CacheWait)
-		if !p.long() {
+		if !pin.long() {
 			return nil
 		}
 
@@ -92,37 +92,38 @@ func pinnedSnapshot() rules.Rule {
 		}
 
 		// A long pin alone does no harm: few versions may have been written since.
-		if weight < rules.MinAttributable || !p.presses(c) {
+		if weight < rules.MinAttributable || !pin.presses(c) {
 			return nil
 		}
 
-		f := rule.Finding("wiredtiger cache")
-		f.Weight, f.Severity, f.Foremost = weight, c.SeverityOf(weight), true
+		finding := rule.Finding("wiredtiger cache")
+		finding.Weight, finding.Severity, finding.Foremost = weight, c.SeverityOf(weight), true
 		if !measured {
-			f.Severity = c.SeverityIn(over, weight)
+			finding.Severity = c.SeverityIn(over, weight)
 		}
 
-		f.Windows = c.Windows(p.cells.And(c.Stall.Cells))
-		p.say(c, &f)
+		finding.Windows = c.Windows(pin.cells.And(c.Stall.Cells))
+		pin.say(c, &finding)
 		if measured {
-			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
-				"of": rules.Of(of, units.OpSeconds)})
-			f.Evidence = append(f.Evidence,
+			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
+				"share": rules.Part(share),
+				"of":    rules.Of(of, units.OpSeconds)})
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
 					units.OpSeconds, c.Stall.Cells))
 		}
 
 		if weight >= noVolumeFrom {
-			f.Open("no volume", nil)
+			finding.Open("no volume", nil)
 		}
 
-		if p.majority {
-			f.Advise("member", nil)
+		if pin.majority {
+			finding.Advise("member", nil)
 		}
 
-		f.Advise("end", nil)
-		f.Advise("bound", nil)
-		return []rules.Finding{f}
+		finding.Advise("end", nil)
+		finding.Advise("bound", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

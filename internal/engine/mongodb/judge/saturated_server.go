@@ -63,43 +63,43 @@ func saturatedServer() rules.Rule {
 		}
 
 		at := func(v []float64, q float64) float64 { return timeline.Quantile(timeline.At(v, cells), q) }
-		f := rule.Finding("mongodb")
-		f.Weight, f.Severity = share, rules.Warning
-		f.Windows = c.Windows(cells.Close(3))
+		finding := rule.Finding("mongodb")
+		finding.Weight, finding.Severity = share, rules.Warning
+		finding.Windows = c.Windows(cells.Close(3))
 		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "share": rules.Part(share),
 			"watched": rules.Seconds(c.Seconds(c.Stall.Active)),
 			"active":  whole(at(c.One(ActiveConnections), 0.5)), "connections": whole(at(c.One(Connections), 0.5)),
 			"cpu": rules.Part(at(c.One(rules.CPUBusy), 0.5)),
 			"ops": rules.Number(at(ops, 0.5)), "most": rules.Number(at(ops, 0.95))}
 
-		f.Say("busy", said)
+		finding.Say("busy", said)
 
 		// Total waiting over total writes, because the mean of per-cell means would favour idle
 		// cells.
 		waited, writes := timeline.Sum(timeline.At(c.One(WriteWaiting), cells)),
 			timeline.Sum(timeline.At(c.One(Writes), cells))
 		if latency := waited / writes; writes > 0 && latency == latency {
-			f.Say("in front", rules.Values{"latency": rules.Seconds(latency)})
-			f.Evidence = append(f.Evidence,
+			finding.Say("in front", rules.Values{"latency": rules.Seconds(latency)})
+			finding.Evidence = append(finding.Evidence,
 				c.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency,
 					"seconds", cells))
 		}
 
 		if share >= saturatedMostly {
-			f.Severity = rules.Critical
-			f.Open("opening", said)
+			finding.Severity = rules.Critical
+			finding.Open("opening", said)
 		}
 
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("connections with an operation in progress, median", ActiveConnections,
 				at(c.One(ActiveConnections), 0.5), "", cells),
 			c.Figure("clients' connections, median", Connections, at(c.One(Connections), 0.5), "", cells),
 			c.Figure("operations completed, median", nil, at(ops, 0.5), "1/s", cells),
 			c.Figure("CPU use, median", rules.CPUBusy, at(c.One(rules.CPUBusy), 0.5), "ratio", cells))
 
-		f.Advise("cpu", nil)
-		f.Advise("bound", nil)
-		return []rules.Finding{f}
+		finding.Advise("cpu", nil)
+		finding.Advise("bound", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

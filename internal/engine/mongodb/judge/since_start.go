@@ -44,8 +44,8 @@ func sinceStart() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("MongoDB")
-		f.Severity, f.Weight = rules.Info, 0.5
+		finding := rule.Finding("MongoDB")
+		finding.Severity, finding.Weight = rules.Info, 0.5
 		whole := make(timeline.Mask, c.Grid.N).Not()
 		var opening rules.Values
 
@@ -60,43 +60,43 @@ func sinceStart() rules.Rule {
 			}
 
 			v := rules.Values{"what": rules.Called(x.what), "mean": rules.Seconds(mean), "longest": ""}
-			if mean >= slowMeanS && f.Severity == rules.Info {
-				f.Severity, opening = rules.Warning, v
-				f.Entitle("slow title", v)
+			if mean >= slowMeanS && finding.Severity == rules.Info {
+				finding.Severity, opening = rules.Warning, v
+				finding.Entitle("slow title", v)
 			}
 
-			f.Say("mean", v)
+			finding.Say("mean", v)
 			if opening == nil {
 				opening = v
 			}
-			f.Evidence = append(f.Evidence, c.Figure("mean of "+x.what, x.time, mean, "seconds", whole))
+			finding.Evidence = append(finding.Evidence, c.Figure("mean of "+x.what, x.time, mean, "seconds", whole))
 		}
 
 		// The number of checkpoints is not a signal, so only the longest is judged.
 		if longest := timeline.Max(c.One(CheckpointLongest)); longest > 0 {
 			v := rules.Values{"longest": rules.Seconds(longest)}
-			f.Say("checkpoint", v)
-			f.Open("checkpoint", v)
+			finding.Say("checkpoint", v)
+			finding.Open("checkpoint", v)
 			if opening != nil {
 				opening["longest"] = v["longest"]
 			}
-			f.Evidence = append(f.Evidence, c.Figure("longest checkpoint", CheckpointLongest, longest,
+			finding.Evidence = append(finding.Evidence, c.Figure("longest checkpoint", CheckpointLongest, longest,
 				"seconds", whole))
 		}
 
 		if opening != nil {
-			f.Open("opening", opening)
+			finding.Open("opening", opening)
 		}
-		if len(f.Evidence) == 0 {
+		if len(finding.Evidence) == 0 {
 			return nil
 		}
 		if dirty := timeline.Max(c.One(DirtyRatio)); dirty >= 0 {
-			f.Say("dirty", rules.Values{"dirty": rules.Part(dirty)})
+			finding.Say("dirty", rules.Values{"dirty": rules.Part(dirty)})
 		}
 
-		f.Say("more", nil)
-		f.Advise("capture", nil)
-		return []rules.Finding{f}
+		finding.Say("more", nil)
+		finding.Advise("capture", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

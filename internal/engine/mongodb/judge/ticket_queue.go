@@ -84,35 +84,35 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(s.subject)
-	f.Weight = weight
-	if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical {
-		f.Severity = rules.Warning // it amplifies a stall but does not start one
+	finding := r.Finding(s.subject)
+	finding.Weight = weight
+	if finding.Severity = c.SeverityOf(finding.Weight); finding.Severity == rules.Critical {
+		finding.Severity = rules.Warning // it amplifies a stall but does not start one
 	}
 
 	waited := timeline.Where(c.One(s.wait), func(x float64) bool { return x > 1 })
-	f.Windows = c.Windows(none.Or(waited).And(c.Stall.Cells).Close(2))
-	f.Entitle("title", rules.Values{"kind": rules.Called(map[string]string{"read": "Read",
+	finding.Windows = c.Windows(none.Or(waited).And(c.Stall.Cells).Close(2))
+	finding.Entitle("title", rules.Values{"kind": rules.Called(map[string]string{"read": "Read",
 		"write": "Write"}[s.kind])})
 
 	if measured {
-		f.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+		finding.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds), "kind": rules.Called(s.kind)})
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond the usual, summed", s.wait,
 				seconds, units.OpSeconds, c.Stall.Cells))
 	} else {
-		f.Say("not measured", nil)
+		finding.Say("not measured", nil)
 	}
 
-	s.say(c, &f, exhausted)
+	s.say(c, &finding, exhausted)
 
-	f.Advise("causes", nil)
+	finding.Advise("causes", nil)
 	if s.kind == "read" {
-		f.Advise("long reads", nil)
+		finding.Advise("long reads", nil)
 	}
 
-	return f, true
+	return finding, true
 }
 
 // say adds how many tickets were free, how many there are, and how many operations queued.

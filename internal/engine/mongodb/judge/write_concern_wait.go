@@ -62,27 +62,27 @@ func writeConcernWait() rules.Rule {
 }
 
 // waitedFor adds what acknowledges late, if this member's counters show it.
-func waitedFor(c *rules.Case, f *rules.Finding) {
+func waitedFor(c *rules.Case, finding *rules.Finding) {
 	alone := timeline.Max(c.One(Members)) == 1
 	sync := c.Credited(c.One(LogSyncTime))
 	each := timeline.Quantile(timeline.At(c.One(LogSync), c.Stall.Cells), 0.5)
 	journalQuick := each < slowSyncS // false for NaN
 
 	if each == each {
-		f.Evidence = append(f.Evidence,
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("this member's journal fdatasync while stalled, median", LogSync, each, "seconds", c.Stall.Cells),
 			c.Figure("share of the stalled time in which one was in progress", LogSyncTime,
 				timeline.Mean(timeline.At(sync, c.Stall.Cells)), "ratio", c.Stall.Cells))
 	}
 
 	if members := absent(c); members != "" {
-		f.Say("absent", rules.Values{"members": rules.Called(members)})
-		f.Evidence = append(f.Evidence, c.Remark("members that confirm nothing: "+members))
+		finding.Say("absent", rules.Values{"members": rules.Called(members)})
+		finding.Evidence = append(finding.Evidence, c.Remark("members that confirm nothing: "+members))
 	}
 
 	if lagging, lag := laggingMember(c); lag > 0 {
-		f.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
-		f.Evidence = append(f.Evidence,
+		finding.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
+		finding.Evidence = append(finding.Evidence,
 			c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
 	}
 
@@ -92,15 +92,15 @@ func waitedFor(c *rules.Case, f *rules.Finding) {
 	// it.
 	switch {
 	case alone && journalQuick:
-		f.Say("alone", took)
-		f.Advise("slow writes", nil)
+		finding.Say("alone", took)
+		finding.Advise("slow writes", nil)
 	case journalQuick:
-		f.Say("journal quick", took)
-		f.Advise("secondaries", nil)
+		finding.Say("journal quick", took)
+		finding.Advise("secondaries", nil)
 	case each == each:
-		f.Say("journal slow", nil)
-		f.Advise("all members", nil)
+		finding.Say("journal slow", nil)
+		finding.Advise("all members", nil)
 	default:
-		f.Advise("all members", nil)
+		finding.Advise("all members", nil)
 	}
 }

@@ -49,13 +49,13 @@ func writeConflicts() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("mongodb writes")
-		f.Weight = fraction
-		if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
-			f.Severity = rules.Warning // slow operations conflict more, so another cause may be behind it
+		finding := rule.Finding("mongodb writes")
+		finding.Weight = fraction
+		if finding.Severity = c.SeverityOf(fraction); finding.Severity == rules.Critical {
+			finding.Severity = rules.Warning // slow operations conflict more, so another cause may be behind it
 		}
 
-		f.Windows = c.Windows(cells.And(c.Stall.Cells))
+		finding.Windows = c.Windows(cells.And(c.Stall.Cells))
 		at := cells.And(c.Stall.Cells)
 		then := timeline.Mean(timeline.At(rate, at))
 		said := rules.Values{"then": rules.Number(then),
@@ -65,19 +65,19 @@ func writeConflicts() rules.Rule {
 			said["usual"] = rules.Number(usual)
 		}
 
-		f.Say("conflicts", said)
-		f.Evidence = []rules.Evidence{
+		finding.Say("conflicts", said)
+		finding.Evidence = []rules.Evidence{
 			c.Figure("conflicts per second while stalled, mean", WriteConflicts, then, "1/s", at),
 			c.Figure("share of the time that stalled with so many conflicts", WriteConflicts, pIn, "ratio", cells),
 			c.Figure("share of the time that stalled without", WriteConflicts, pOut, "ratio", cells.Not()),
 		}
 
 		if fraction >= noVolumeFrom {
-			f.Open("no volume", nil)
+			finding.Open("no volume", nil)
 		}
 
-		f.Advise("spread", nil)
-		return []rules.Finding{f}
+		finding.Advise("spread", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

@@ -81,7 +81,7 @@ func connect(ctx context.Context, a *address, opt Options, within time.Duration)
 }
 
 // clientOptions returns the address's options, with Plimsoll's defaults.
-func clientOptions(ctx context.Context, a *address, opt Options,
+func clientOptions(ctx context.Context, addr *address, opt Options,
 	within time.Duration) (*options.ClientOptions, error) {
 	type made struct {
 		o   *options.ClientOptions
@@ -91,7 +91,7 @@ func clientOptions(ctx context.Context, a *address, opt Options,
 	// ApplyURI resolves mongodb+srv names without a context, so a slow DNS server must not block.
 	done := make(chan made, 1)
 	go func() {
-		o := options.Client().ApplyURI(a.secret)
+		o := options.Client().ApplyURI(addr.secret)
 		done <- made{o, o.Validate()}
 	}()
 
@@ -103,7 +103,7 @@ func clientOptions(ctx context.Context, a *address, opt Options,
 	case m = <-done:
 	case <-wait.C:
 		return nil,
-			a.errorf(
+			addr.errorf(
 				context.DeadlineExceeded, "cannot be resolved: no answer within %s; check the name and this machine's DNS server",
 				resolveWithin)
 	case <-ctx.Done():
@@ -112,20 +112,20 @@ func clientOptions(ctx context.Context, a *address, opt Options,
 
 	o, err := m.o, m.err
 	if err != nil {
-		return nil, a.unresolved(err)
+		return nil, addr.unresolved(err)
 	}
 
 	// A retried read would hide how long the server took. Polling needs no extra connection.
 	o.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
-	if !a.has("serverSelectionTimeoutMS") {
+	if !addr.has("serverSelectionTimeoutMS") {
 		o.SetServerSelectionTimeout(min(within, opt.within()))
 	}
 
-	if !a.has("connectTimeoutMS") {
+	if !addr.has("connectTimeoutMS") {
 		o.SetConnectTimeout(min(connectWithin, opt.within()))
 	}
 
-	if a.one() {
+	if addr.one() {
 		o.SetDirect(true)
 	} else {
 		o.SetReadPreference(readpref.Primary())

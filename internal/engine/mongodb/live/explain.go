@@ -37,7 +37,7 @@ var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at 
 // explain says what is wrong and what to do. Among the driver's errors, it prefers the one that
 // prevented the connection over the one that no server could be selected.
 func (l *link) explain(err error) error {
-	a := l.address
+	addr := l.address
 	seen, failure := l.last()
 	if err == nil || errors.As(err, new(*location.ShownError)) ||
 		errors.Is(err, context.Canceled) && failure == nil {
@@ -45,7 +45,7 @@ func (l *link) explain(err error) error {
 	}
 
 	if strange, ok := greetingErrorOf(err, failure, l.before()); ok {
-		return a.errorf(err, "%s: not a readable MongoDB: check the address", strange)
+		return addr.errorf(err, "%s: not a readable MongoDB: check the address", strange)
 	}
 
 	text := err.Error()
@@ -53,35 +53,35 @@ func (l *link) explain(err error) error {
 	// The order matters: a definite cause first, then the login, then reachability, then timeouts.
 	switch codes := mongo.ErrorCodes(err); {
 	case tooOld.MatchString(text):
-		return a.errorf(
+		return addr.errorf(
 			err, "is a MongoDB older than %s, which the driver does not support: give its diagnostic.data folder (readable from 3.2 on) or its exporter's /metrics address",
 			tooOld.FindStringSubmatch(text)[2])
 	case seen != nil && seen.Kind == "RSArbiter":
-		return a.arbiter(err, seen.Hosts)
+		return addr.arbiter(err, seen.Hosts)
 	case hungInLogin(err), hungInLogin(failure):
 		return l.hangs(err)
 	case slices.Contains(codes, codeAuthenticationFailed), strings.Contains(text, authError),
 		failure != nil && strings.Contains(failure.Error(), authError):
-		return a.errorf(
+		return addr.errorf(
 			err, "rejects the user or password: check them (they may also come from %s and %s) and ?authSource=, the database that defines the user (default: admin)",
 			source.EnvUser, source.EnvPassword)
 	case slices.Contains(codes, codeUnauthorized):
-		return a.refusal(err)
-	case failure != nil && (seen == nil || a.one()):
+		return addr.refusal(err)
+	case failure != nil && (seen == nil || addr.one()):
 		return l.unreachable(failure)
-	case seen != nil && a.alone(seen) && strings.Contains(text, "server selection") && l.before() != nil:
+	case seen != nil && addr.alone(seen) && strings.Contains(text, "server selection") && l.before() != nil:
 		return l.unreachable(l.before())
-	case seen != nil && a.alone(seen) && mongo.IsTimeout(err):
+	case seen != nil && addr.alone(seen) && mongo.IsTimeout(err):
 		return l.hangs(err)
 	case seen != nil && mongo.IsTimeout(err) || strings.Contains(text, "server selection"):
-		return a.noPrimary(err, seen)
+		return addr.noPrimary(err, seen)
 	case mongo.IsTimeout(err):
 		return l.hangs(err)
 	case mongo.IsNetworkError(err):
 		return l.unreachable(err)
 	}
 
-	return a.errorf(err, "answers with an error: %v", err)
+	return addr.errorf(err, "answers with an error: %v", err)
 }
 
 // authError occurs in the driver's error for every failed login, whatever the reason.

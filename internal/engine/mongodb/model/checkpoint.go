@@ -115,10 +115,10 @@ func (k *checkpoint) scrub(now vtime.Instant) {
 
 // write writes the next dirty pages, in key order.
 func (k *checkpoint) write(now vtime.Instant) {
-	e := k.e
+	engineModel := k.e
 	pages := 0
-	for k.tree < len(e.trees) && pages < checkpointBatch {
-		t := e.trees[k.tree]
+	for k.tree < len(engineModel.trees) && pages < checkpointBatch {
+		t := engineModel.trees[k.tree]
 		i := t.unmark(k.at)
 		if i < 0 {
 			k.tree, k.at = k.tree+1, 0
@@ -127,20 +127,20 @@ func (k *checkpoint) write(now vtime.Instant) {
 
 		k.at = i + 1
 		if t.pages.at(i).state&dirty != 0 { // otherwise eviction has written it
-			if until := e.prepare(k.tree, i); until > now {
-				e.env.Clock.At(until, k, 0)
+			if until := engineModel.prepare(k.tree, i); until > now {
+				engineModel.env.Clock.At(until, k, 0)
 				return
 			}
-			before := e.c.written
-			e.write(t, i)
-			e.c.forCheckpoint += e.c.written - before
+			before := engineModel.c.written
+			engineModel.write(t, i)
+			engineModel.c.forCheckpoint += engineModel.c.written - before
 			pages++
 		}
 	}
 
-	if k.tree < len(e.trees) {
-		_, done := e.env.Host.CPU(now, time.Duration(pages)*e.cfg.CPU.Page.Std())
-		e.env.Clock.At(max(done, e.paced()), k, 0)
+	if k.tree < len(engineModel.trees) {
+		_, done := engineModel.env.Host.CPU(now, time.Duration(pages)*engineModel.cfg.CPU.Page.Std())
+		engineModel.env.Clock.At(max(done, engineModel.paced()), k, 0)
 		return
 	}
 
@@ -149,9 +149,9 @@ func (k *checkpoint) write(now vtime.Instant) {
 	// __ckpt_process). So it writes into the holes that they leave, page by page. A trace of the
 	// engine alone shows this; a server's runs are closer to blocks that are kept from the
 	// beginning.
-	if e.oplog == nil {
-		e.epoch++
-		for _, t := range e.trees {
+	if engineModel.oplog == nil {
+		engineModel.epoch++
+		for _, t := range engineModel.trees {
 			t.taken()
 		}
 	}

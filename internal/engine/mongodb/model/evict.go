@@ -60,28 +60,28 @@ func (v *evictor) wake() {
 
 // Fire lets the threads do the work that they could have done since the last call.
 func (v *evictor) Fire(now vtime.Instant, _ uint64) {
-	e := v.e
-	pressure := min(4*e.pressure(), 1)
+	engineModel := v.e
+	pressure := min(4*engineModel.pressure(), 1)
 	if pressure == 0 {
 		v.awake, v.credit = false, 0
 		return
 	}
 
-	least, most := float64(e.cfg.EvictionThreadsMin),
-		float64(max(e.cfg.EvictionThreadsMax, e.cfg.EvictionThreadsMin))
+	least, most := float64(engineModel.cfg.EvictionThreadsMin),
+		float64(max(engineModel.cfg.EvictionThreadsMax, engineModel.cfg.EvictionThreadsMin))
 	threads := least + float64((most-least)*pressure)
 
 	// The threads' effort rises with the distance to the target and is full at a quarter of the way
 	// to the trigger.
 	// A thread that waits for a page of the history store does nothing else.
 	threads = max(threads-float64(v.waiting), 0)
-	v.credit += float64(float64(now.Sub(v.last)) / float64(e.cfg.CPU.Eviction) * threads * pressure)
+	v.credit += float64(float64(now.Sub(v.last)) / float64(engineModel.cfg.CPU.Eviction) * threads * pressure)
 	v.last = now
 
 	pages, next := 0, now.Add(evictionTurn)
-	for v.credit >= 1 && e.pressure() > 0 {
+	for v.credit >= 1 && engineModel.pressure() > 0 {
 		v.credit--
-		until, ok := e.evict()
+		until, ok := engineModel.evict()
 		if !ok {
 			v.credit = 0
 			break
@@ -90,7 +90,7 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 		pages++
 		if until > now {
 			v.waiting++
-			e.env.Clock.At(until, (*threadBack)(v), 0)
+			engineModel.env.Clock.At(until, (*threadBack)(v), 0)
 			if v.waiting >= int(most) {
 				v.credit = 0
 			}
@@ -98,12 +98,12 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 	}
 
 	if pages > 0 {
-		e.c.evicted += int64(pages)
-		_, done := e.env.Host.CPU(now, time.Duration(pages)*e.cfg.CPU.Page.Std())
-		next = max(next, done, e.paced())
+		engineModel.c.evicted += int64(pages)
+		_, done := engineModel.env.Host.CPU(now, time.Duration(pages)*engineModel.cfg.CPU.Page.Std())
+		next = max(next, done, engineModel.paced())
 	}
 
-	e.env.Clock.At(next, v, 0)
+	engineModel.env.Clock.At(next, v, 0)
 }
 
 // evict evicts one page. If the cache is too full, it drops a clean page; otherwise it writes the

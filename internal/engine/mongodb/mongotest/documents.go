@@ -99,11 +99,11 @@ func (s *Server) update(space string, c *command) bson.D {
 			return refused(2, "update %d: only by _id", i)
 		}
 
-		d, there := all[id]
+		doc, there := all[id]
 		if upsert, _ := u.Lookup("upsert").BooleanOK(); !there && !upsert {
 			continue
 		} else if !there {
-			d = bson.D{{Key: "_id", Value: id}}
+			doc = bson.D{{Key: "_id", Value: id}}
 		}
 
 		changes, _ := u.Lookup("u").DocumentOK()
@@ -121,17 +121,17 @@ func (s *Server) update(space string, c *command) bson.D {
 			for _, f := range fields {
 				switch o.Key() {
 				case "$set":
-					d = set(d, f.Key, f.Value)
+					doc = set(doc, f.Key, f.Value)
 				case "$push":
-					array, _ := get(d, f.Key).(bson.A)
-					d = set(d, f.Key, append(slices.Clone(array), f.Value))
+					array, _ := get(doc, f.Key).(bson.A)
+					doc = set(doc, f.Key, append(slices.Clone(array), f.Value))
 				default:
 					return refused(9, "Unknown modifier: %s", o.Key())
 				}
 			}
 		}
 
-		all[id] = d
+		all[id] = doc
 		n++
 	}
 

@@ -121,12 +121,12 @@ func (s *Server) Serve(l net.Listener) {
 	}
 }
 
-func (s *Server) answer(c net.Conn) error {
+func (s *Server) answer(conn net.Conn) error {
 	if s.TLS != nil {
-		c = tls.Server(c, s.TLS)
+		conn = tls.Server(conn, s.TLS)
 	}
 
-	in := bufio.NewReader(c)
+	in := bufio.NewReader(conn)
 	who := &login{open: s.User == ""}
 	head := make([]byte, headerBytes)
 
@@ -176,7 +176,7 @@ func (s *Server) answer(c net.Conn) error {
 			out = append(out, 0)
 		}
 
-		if _, err := c.Write(append(out, reply...)); err != nil {
+		if _, err := conn.Write(append(out, reply...)); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ type sample struct {
 }
 
 // Read implements source.Source.
-func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	all, damage, err := f.samples()
 	if err != nil {
 		return fmt.Errorf("MongoDB status %s: %w", f.from.Path, err)
@@ -108,7 +108,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			b.Columns = append(b.Columns, recording.Column{Labels: startLabels(more),
 				Values: []float64{float64(at.Add(-read.Uptime).UnixMilli()) / 1000}})
 		}
-		if err := w.Append(ctx, b); err != nil {
+		if err := writer.Append(ctx, b); err != nil {
 			return err
 		}
 
@@ -121,9 +121,9 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	}
 
 	f.SetDescription(d)
-	w.Source(d)
+	writer.Source(d)
 	if damage != nil {
-		w.Note(recording.Note{Kind: recording.NoteDamage, Source: f.from.Path, File: f.from.Path,
+		writer.Note(recording.Note{Kind: recording.NoteDamage, Source: f.from.Path, File: f.from.Path,
 			Text: damage.Error()})
 	}
 

@@ -91,18 +91,18 @@ func (v *Existing) least() string {
 func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existing.Inspection, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*selectWithin)
 	defer cancel()
-	c, err := connect(v.opt.Address.Secret(), 1, nil)
+	client, err := connect(v.opt.Address.Secret(), 1, nil)
 	if err != nil {
 		return nil, v.explain(err)
 	}
 
-	defer func() { _ = c.Disconnect(ctx) }()
-	who, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Raw()
+	defer func() { _ = client.Disconnect(ctx) }()
+	who, err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Raw()
 	if err != nil {
 		return nil, v.unreachable(ctx, err)
 	}
 
-	build, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw()
+	build, err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw()
 	if err != nil {
 		return nil, v.explain(err)
 	}
@@ -116,18 +116,18 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 			waits},
 	}
 
-	if err := v.allowed(ctx, c); err != nil {
+	if err := v.allowed(ctx, client); err != nil {
 		return nil, err
 	}
 
 	// An error is no reason to stop: the user may have rights on this database only.
-	if names, err := c.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}},
+	if names, err := client.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}},
 		options.ListDatabases().SetAuthorizedDatabases(true)); err == nil && len(names) > 0 {
 		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name,
 			inspection.Remove)
 	}
 
-	d, err := serverStatus(ctx, c)
+	d, err := serverStatus(ctx, client)
 	_, reports := first(d, countOf)
 	switch {
 	case err != nil:

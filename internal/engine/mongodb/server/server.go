@@ -81,13 +81,13 @@ func (s *Server) log(line string) {
 }
 
 // Start implements lab.Server.
-func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+func (s *Server) Start(ctx context.Context, machine *lab.Machine, progress lab.Progress) error {
 	fail := func(err error) error { return fmt.Errorf("starting mongod: %w", err) }
-	if m.Scenario.Workloads() == nil {
+	if machine.Scenario.Workloads() == nil {
 		return fail(errors.New("the scenario was not made by Parse or Load"))
 	}
 
-	s.m = m
+	s.m = machine
 	ignored, err := cannot(&s.cfg, s.version)
 	if err != nil {
 		return fail(err)
@@ -109,7 +109,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		return fail(err)
 	}
 
-	if err := s.store.Load().load(ctx, m.Scenario, progress); err != nil {
+	if err := s.store.Load().load(ctx, machine.Scenario, progress); err != nil {
 		return fail(err)
 	}
 

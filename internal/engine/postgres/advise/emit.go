@@ -23,8 +23,9 @@ type setting struct {
 
 // settings writes a file for conf.d. Source of the names and of which ones need a restart:
 // PostgreSQL 15 documentation, chapter 20.
-func settings(l *emit.Transition) (*emit.Part, error) {
-	before, after := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
+func settings(transition *emit.Transition) (*emit.Part, error) {
+	before, after := scenario.ConfigOf[*model.Config](transition.Before),
+		scenario.ConfigOf[*model.Config](transition.After)
 	at := func(name string) string { return "engine.postgres." + name }
 	all := []setting{
 		{at("shared_buffers"), "shared_buffers", pgSize(after.SharedBuffers), pgSize(before.SharedBuffers), true},
@@ -60,8 +61,8 @@ func settings(l *emit.Transition) (*emit.Part, error) {
 			pgSize(before.BackendFlushAfter), false},
 	}
 
-	p := &emit.Part{}
-	text := l.Head("#", "Settings of PostgreSQL, for conf.d: the last one to set a parameter wins.")
+	part := &emit.Part{}
+	text := transition.Head("#", "Settings of PostgreSQL, for conf.d: the last one to set a parameter wins.")
 
 	var restart, back []string
 	for _, s := range all {
@@ -69,53 +70,53 @@ func settings(l *emit.Transition) (*emit.Part, error) {
 		if s.value == s.before {
 			continue
 		}
-		text += "\n" + l.Comments(s.path)
+		text += "\n" + transition.Comments(s.path)
 		if s.restart {
 			text += "# Needs a restart.\n"
 			restart = append(restart, "`"+s.name+"`")
 		}
 		text += s.name + " = " + s.value + "\n"
 		back = append(back, "`"+s.name+" = "+s.before+"`")
-		p.Applies = append(p.Applies, s.path)
+		part.Applies = append(part.Applies, s.path)
 	}
 
-	if len(p.Applies) == 0 {
+	if len(part.Applies) == 0 {
 		return nil, nil
 	}
 
 	const name = "90-plimsoll.conf"
-	p.Files = []emit.File{emit.Text("postgres/"+name, text)}
-	p.Apply = []string{"Copy `postgres/" + name +
+	part.Files = []emit.File{emit.Text("postgres/"+name, text)}
+	part.Apply = []string{"Copy `postgres/" + name +
 		"` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf; if it has a file of that name, keep a copy of it first), check " +
 		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files again without applying them, and `SHOW data_directory`, which shows whether this is the right server, then `SELECT pg_reload_conf()`. " +
 		"Settings made by `ALTER SYSTEM` override this file: remove them with `ALTER SYSTEM RESET`."}
 
 	if len(restart) > 0 {
-		p.Restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") +
+		part.Restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") +
 			". `SELECT name FROM pg_settings WHERE pending_restart` shows which settings wait for a restart."}
 	} else {
-		p.Restarts = []string{"PostgreSQL: nothing, a reload is enough."}
+		part.Restarts = []string{"PostgreSQL: nothing, a reload is enough."}
 	}
 
-	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
-	p.Back = []string{"Remove `" + name + "` from `conf.d`, or put the copy back, and reload (or restart). The old values: " +
+	part.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
+	part.Back = []string{"Remove `" + name + "` from `conf.d`, or put the copy back, and reload (or restart). The old values: " +
 		strings.Join(back, ", ") + ", if the scenario knew them."}
-	if l.Changed(at("full_page_writes")) && !after.FullPageWrites {
-		p.Risks = append(
-			p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")
+	if transition.Changed(at("full_page_writes")) && !after.FullPageWrites {
+		part.Risks = append(
+			part.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")
 	}
 
-	if l.Changed(at("synchronous_commit")) && !after.SynchronousCommit {
-		p.Risks = append(
-			p.Risks, "`synchronous_commit = off`: a crash loses acknowledged commits of up to three times `wal_writer_delay`.")
+	if transition.Changed(at("synchronous_commit")) && !after.SynchronousCommit {
+		part.Risks = append(
+			part.Risks, "`synchronous_commit = off`: a crash loses acknowledged commits of up to three times `wal_writer_delay`.")
 	}
 
-	if l.Changed(at("checkpoint_timeout")) || l.Changed(at("max_wal_size")) {
-		p.Risks = append(
-			p.Risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
+	if transition.Changed(at("checkpoint_timeout")) || transition.Changed(at("max_wal_size")) {
+		part.Risks = append(
+			part.Risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
 	}
 
-	return p, nil
+	return part, nil
 }
 
 // pgSize formats a size in PostgreSQL's binary units; PostgreSQL rounds it to blocks.

@@ -149,11 +149,11 @@ func (f fitting) history(key string, updated, inserted float64) {
 // rows enters the size and number of rows. If checkpoints keep writing the same pages, there are
 // few.
 func (f fitting) rows(shares []fit.Share) {
-	d := model.Defaults()
-	row := float64(d.Row - tupleHeader)
+	config := model.Defaults()
+	row := float64(config.Row - tupleHeader)
 	f.Add("workload.document.size", fit.Exactly(row), fit.Assumed,
 		"the size of a row; pgbench's assumed").ToKnow("SELECT avg(pg_column_size(t.*)) FROM table t")
-	perPage := math.Floor(float64(model.PageSize-tupleHeader) / (math.Ceil(float64(d.Row)/8)*8 + 4))
+	perPage := math.Floor(float64(model.PageSize-tupleHeader) / (math.Ceil(float64(config.Row)/8)*8 + 4))
 
 	var updates float64
 	for _, s := range shares {
@@ -182,8 +182,8 @@ func (f fitting) rows(shares []fit.Share) {
 			units.Number(perPage)).
 			Between(written*f.PeriodS*perPage/3, math.NaN()).ToKnow(ask)
 	default:
-		pages = float64(d.Rows) / perPage
-		v := f.Add("workload.keys.count", fit.Count(float64(d.Rows)), fit.Assumed,
+		pages = float64(config.Rows) / perPage
+		v := f.Add("workload.keys.count", fit.Count(float64(config.Rows)), fit.Assumed,
 			"the number of rows; pgbench's at scale 100 assumed").ToKnow(ask)
 		// Distinct found no bound: every update wrote another page.
 		if updates > 0 && written > 0 {

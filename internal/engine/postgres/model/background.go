@@ -34,7 +34,7 @@ func (e *Engine) startBackgroundWriter() {
 // backgroundWrite runs one round of the background writer.
 func (e *Engine) backgroundWrite(now vtime.Instant) {
 	e.clock.After(e.cfg.BgwriterDelay.Std(), e, evBackgroundWriter)
-	g, s := &e.background, &e.buffers
+	backgroundWriter, s := &e.background, &e.buffers
 	if e.cfg.BgwriterLRUMaxpages == 0 {
 		return
 	}
@@ -42,9 +42,9 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 	// It stops once enough reusable buffers are ahead of the sweep, or after a full circle.
 	needed, known := e.demand()
 	reusable, written, scanned := known, 0, 0
-	for left := uint64(len(s.all)) - (g.passed - s.swept); left > 0 && reusable < needed; left-- {
-		b := int32(g.passed % uint64(len(s.all)))
-		g.passed++
+	for left := uint64(len(s.all)) - (backgroundWriter.passed - s.swept); left > 0 && reusable < needed; left-- {
+		b := int32(backgroundWriter.passed % uint64(len(s.all)))
+		backgroundWriter.passed++
 		scanned++
 
 		f := &s.all[b]
@@ -60,7 +60,7 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 
 		resume := e.write(f.page)
 		s.clean(b)
-		g.out.add(e, f.page)
+		backgroundWriter.out.add(e, f.page)
 		e.n.buffersClean++
 
 		if written++; written >= e.cfg.BgwriterLRUMaxpages {
@@ -74,7 +74,7 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 	}
 
 	if found := reusable - known; found > 0 { // only this round's, like scanned
-		g.density += float64((float64(scanned)/found - g.density) / smoothingSamples)
+		backgroundWriter.density += float64((float64(scanned)/found - backgroundWriter.density) / smoothingSamples)
 	}
 }
 

@@ -155,14 +155,14 @@ func (e *Engine) awaitLog(now vtime.Instant) {
 
 // writePages writes pages until the checkpoint is ahead of schedule, or a batch if it is not paced.
 func (e *Engine) writePages(now vtime.Instant) {
-	c := &e.checkpoint
+	checkpointer := &e.checkpoint
 	cycle := &e.cycles[len(e.cycles)-1]
-	for n := 0; c.next < len(c.pages); {
-		p := c.pages[c.next]
+	for n := 0; checkpointer.next < len(checkpointer.pages); {
+		p := checkpointer.pages[checkpointer.next]
 		b := e.buffers.find(p)
 		if b == none || !e.buffers.all[b].marked {
-			c.next++
-			c.skipped++
+			checkpointer.next++
+			checkpointer.skipped++
 			if e.onSchedule(now) { // BufferSync calls CheckpointWriteDelay for these, too
 				e.clock.At(now.Add(checkpointNap), e, evCheckpointStep)
 				return
@@ -171,15 +171,15 @@ func (e *Engine) writePages(now vtime.Instant) {
 		}
 
 		// Write-ahead: the log of a page must be durable before the page is written.
-		if c.lsn = e.buffers.all[b].lsn; c.lsn > e.wal.durable {
+		if checkpointer.lsn = e.buffers.all[b].lsn; checkpointer.lsn > e.wal.durable {
 			e.awaitLog(now)
 			return
 		}
 
 		resume := e.write(p)
 		e.buffers.clean(b)
-		c.out.add(e, p)
-		c.next++
+		checkpointer.out.add(e, p)
+		checkpointer.next++
 		n++
 		e.n.buffersCheckpoint++
 		cycle.Written += int64(PageSize)
@@ -197,9 +197,9 @@ func (e *Engine) writePages(now vtime.Instant) {
 		}
 	}
 
-	c.out.flush(e)
-	c.phase, c.syncFrom = syncing, now
-	c.relation, c.segment = 0, 0
+	checkpointer.out.flush(e)
+	checkpointer.phase, checkpointer.syncFrom = syncing, now
+	checkpointer.relation, checkpointer.segment = 0, 0
 	e.syncNextFile(now)
 }
 

@@ -108,22 +108,23 @@ func Defaults() Config {
 
 // Check reports invalid settings, with the field names of the YAML.
 func (c *Config) Check() inputerror.List {
-	var l inputerror.List
+	var problems inputerror.List
 	size := func(field string, v, least, most units.Size, source string) {
 		if v < least || v > most {
-			l = append(l, outside(field, v.Exact(), least.Exact(), most.Exact(), v < least, source))
+			problems = append(problems, outside(field, v.Exact(), least.Exact(), most.Exact(), v < least, source))
 		}
 	}
 
 	duration := func(field string, v units.Duration, least, most time.Duration, source string) {
 		if v.Std() < least || v.Std() > most {
-			l = append(l, outside(field, v.Std().String(), least.String(), most.String(), v.Std() < least, source))
+			problems = append(problems, outside(field, v.Std().String(), least.String(), most.String(),
+				v.Std() < least, source))
 		}
 	}
 
 	number := func(field string, v, least, most float64, source string) {
 		if !(v >= least && v <= most) {
-			l = append(l, outside(field, exact(v), exact(least), exact(most), !(v > most), source))
+			problems = append(problems, outside(field, exact(v), exact(least), exact(most), !(v > most), source))
 		}
 	}
 
@@ -161,12 +162,12 @@ func (c *Config) Check() inputerror.List {
 	duration("cpu", c.CPU, 0, time.Second, model)
 
 	// The number of rows per page is only meaningful for a valid row size and fill factor.
-	if len(l) == 0 {
+	if len(problems) == 0 {
 		most := float64(int64(tableSizeMax/PageSize) * c.rowsPerPage())
 		number("rows", float64(c.Rows), 1, most, "a limit of this model: a table of "+tableSizeMax.Exact())
 	}
 
-	return l
+	return problems
 }
 
 // exact formats a number the way a user writes it in YAML.

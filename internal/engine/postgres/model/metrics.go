@@ -52,14 +52,14 @@ func bool01(b bool) float64 {
 
 // each calls f for every series, always in the same order.
 func (e *Engine) each(f func(name string, value float64, labels ...string)) {
-	n := &e.n
+	counters := &e.n
 	f("pg_up", 1)
-	f("pg_stat_database_xact_commit", float64(n.commits), "datname", database)
+	f("pg_stat_database_xact_commit", float64(counters.commits), "datname", database)
 	f("pg_stat_database_xact_rollback", 0, "datname", database)
-	f("pg_stat_database_tup_inserted", float64(n.inserted), "datname", database)
-	f("pg_stat_database_tup_updated", float64(n.updated), "datname", database)
-	f("pg_stat_database_blks_hit", float64(n.hits), "datname", database)
-	f("pg_stat_database_blks_read", float64(n.reads), "datname", database)
+	f("pg_stat_database_tup_inserted", float64(counters.inserted), "datname", database)
+	f("pg_stat_database_tup_updated", float64(counters.updated), "datname", database)
+	f("pg_stat_database_blks_hit", float64(counters.hits), "datname", database)
+	f("pg_stat_database_blks_read", float64(counters.reads), "datname", database)
 
 	oldest := 0.0
 	if e.oldest != none {
@@ -74,22 +74,22 @@ func (e *Engine) each(f func(name string, value float64, labels ...string)) {
 			database, "state", "idle")
 	}
 
-	f("pg_stat_bgwriter_buffers_alloc_total", float64(n.allocated))
+	f("pg_stat_bgwriter_buffers_alloc_total", float64(counters.allocated))
 	f("pg_stat_bgwriter_buffers_backend_fsync_total", 0) // the checkpointer's queue never overflows here
-	f("pg_stat_bgwriter_buffers_backend_total", float64(n.buffersBackend))
-	f("pg_stat_bgwriter_buffers_checkpoint_total", float64(n.buffersCheckpoint))
-	f("pg_stat_bgwriter_buffers_clean_total", float64(n.buffersClean))
-	f("pg_stat_bgwriter_checkpoint_sync_time_total", n.checkpointSyncMs)
-	f("pg_stat_bgwriter_checkpoint_write_time_total", n.checkpointWriteMs)
-	f("pg_stat_bgwriter_checkpoints_req_total", float64(n.checkpointsRequested))
-	f("pg_stat_bgwriter_checkpoints_timed_total", float64(n.checkpointsTimed))
-	f("pg_stat_bgwriter_maxwritten_clean_total", float64(n.maxWrittenClean))
-	f("pg_stat_wal_wal_records", float64(n.walRecords))
-	f("pg_stat_wal_wal_fpi", float64(n.walImages))
-	f("pg_stat_wal_wal_bytes", float64(n.walBytes))
-	f("pg_stat_wal_wal_buffers_full", float64(n.walBuffersFull))
-	f("pg_stat_wal_wal_write", float64(n.walWrites))
-	f("pg_stat_wal_wal_sync", float64(n.walSyncs))
+	f("pg_stat_bgwriter_buffers_backend_total", float64(counters.buffersBackend))
+	f("pg_stat_bgwriter_buffers_checkpoint_total", float64(counters.buffersCheckpoint))
+	f("pg_stat_bgwriter_buffers_clean_total", float64(counters.buffersClean))
+	f("pg_stat_bgwriter_checkpoint_sync_time_total", counters.checkpointSyncMs)
+	f("pg_stat_bgwriter_checkpoint_write_time_total", counters.checkpointWriteMs)
+	f("pg_stat_bgwriter_checkpoints_req_total", float64(counters.checkpointsRequested))
+	f("pg_stat_bgwriter_checkpoints_timed_total", float64(counters.checkpointsTimed))
+	f("pg_stat_bgwriter_maxwritten_clean_total", float64(counters.maxWrittenClean))
+	f("pg_stat_wal_wal_records", float64(counters.walRecords))
+	f("pg_stat_wal_wal_fpi", float64(counters.walImages))
+	f("pg_stat_wal_wal_bytes", float64(counters.walBytes))
+	f("pg_stat_wal_wal_buffers_full", float64(counters.walBuffersFull))
+	f("pg_stat_wal_wal_write", float64(counters.walWrites))
+	f("pg_stat_wal_wal_sync", float64(counters.walSyncs))
 	f("pg_wal_size_bytes", float64(e.walSize()))
 	e.settings(f)
 }

@@ -71,10 +71,11 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 		return nil, err
 	}
 
-	e := &Engine{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client, connections: env.Connections,
-		data: env.Volume("data")}
+	pg := &Engine{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client,
+		connections: env.Connections,
+		data:        env.Volume("data")}
 	logVolume := env.Volume("wal", "data")
-	if e.data == nil {
+	if pg.data == nil {
 		return nil, errors.New(`postgres: volume "data" is missing; the log may be on a separate volume "wal"`)
 	}
 
@@ -84,41 +85,41 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 			cfg.SharedBuffers.Exact(), memory.Exact())
 	}
 
-	e.begun = env.Clock.Line(e)
-	e.cached = env.Seed.Stream("postgres.pagecache")
-	e.layTables()
-	e.buffers = newBuffers(int(cfg.SharedBuffers / PageSize))
-	e.fill()
-	e.pageCacheOf = uint64(e.tables[heap].pages + e.tables[index].pages)
-	e.pageCached = min(e.pageCacheOf, uint64(pageCache(memory, cfg.SharedBuffers)/PageSize))
+	pg.begun = env.Clock.Line(pg)
+	pg.cached = env.Seed.Stream("postgres.pagecache")
+	pg.layTables()
+	pg.buffers = newBuffers(int(cfg.SharedBuffers / PageSize))
+	pg.fill()
+	pg.pageCacheOf = uint64(pg.tables[heap].pages + pg.tables[index].pages)
+	pg.pageCached = min(pg.pageCacheOf, uint64(pageCache(memory, cfg.SharedBuffers)/PageSize))
 
 	// The log's file was written before, so that appends do not allocate, as with recycled
 	// segments.
 	size := max(cfg.MaxWALSize/WALSegment, 2) * WALSegment
-	e.wal = wal{file: env.Host.Create("pg_wal", logVolume, size), buffers: cfg.walBuffers()}
-	e.wal.ring = (e.wal.buffers + int64(WALSegment) - 1) / int64(WALSegment) * int64(WALSegment)
-	e.wal.file.SetPrewritten(true)
-	e.wal.waiting, e.wal.served = queue{none, none}, queue{none, none}
-	e.wal.room, e.wal.victims = queue{none, none}, queue{none, none}
+	pg.wal = wal{file: env.Host.Create("pg_wal", logVolume, size), buffers: cfg.walBuffers()}
+	pg.wal.ring = (pg.wal.buffers + int64(WALSegment) - 1) / int64(WALSegment) * int64(WALSegment)
+	pg.wal.file.SetPrewritten(true)
+	pg.wal.waiting, pg.wal.served = queue{none, none}, queue{none, none}
+	pg.wal.room, pg.wal.victims = queue{none, none}, queue{none, none}
 
-	e.layLog(logVolume)
+	pg.layLog(logVolume)
 
-	e.backends = flusher{after: flushPages(cfg.BackendFlushAfter)}
-	e.startCheckpointer()
-	e.startBackgroundWriter()
-	e.clock.After(time.Duration(cfg.WALWriterDelay), e, evWALWriter)
+	pg.backends = flusher{after: flushPages(cfg.BackendFlushAfter)}
+	pg.startCheckpointer()
+	pg.startBackgroundWriter()
+	pg.clock.After(time.Duration(cfg.WALWriterDelay), pg, evWALWriter)
 
-	e.ops = make([]op, cfg.MaxConnections)
-	for i := range e.ops {
-		e.ops[i].next = int32(i) + 1
+	pg.ops = make([]op, cfg.MaxConnections)
+	for i := range pg.ops {
+		pg.ops[i].next = int32(i) + 1
 	}
 
-	e.ops[len(e.ops)-1].next = none
-	e.oldest, e.newest = none, none
-	e.countSegments()
-	e.metrics = e.names()
+	pg.ops[len(pg.ops)-1].next = none
+	pg.oldest, pg.newest = none, none
+	pg.countSegments()
+	pg.metrics = pg.names()
 
-	return e, nil
+	return pg, nil
 }
 
 // pageCache returns the memory left for the kernel's page cache: 90 % of the memory without shared

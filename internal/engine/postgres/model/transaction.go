@@ -163,10 +163,10 @@ func (e *Engine) leaf(key int64) int64 { return key / leafEntries % e.tables[ind
 
 // planPages lists the pages a transaction needs. If it extends a file, the kernel may throttle it
 // until resume.
-func (e *Engine) planPages(t *op) (resume vtime.Instant) {
+func (e *Engine) planPages(operation *op) (resume vtime.Instant) {
 	add := func(p pageID, fresh, dirty bool) {
-		t.plan[t.steps] = step{p, fresh, dirty}
-		t.steps++
+		operation.plan[operation.steps] = step{p, fresh, dirty}
+		operation.steps++
 	}
 
 	grown := func(r relation) {
@@ -175,24 +175,24 @@ func (e *Engine) planPages(t *op) (resume vtime.Instant) {
 		add(p, fresh, true)
 	}
 
-	key := keyOf(&t.op)
+	key := keyOf(&operation.op)
 	block := e.block(key)
-	t.leaf = e.leaf(key)
+	operation.leaf = e.leaf(key)
 
-	if t.op.Kind == workload.Insert {
+	if operation.op.Kind == workload.Insert {
 		if key >= e.cfg.Rows { // ascending keys go to the last leaf
 			grown(index)
 		} else {
-			add(index.page(t.leaf), false, true)
+			add(index.page(operation.leaf), false, true)
 		}
 		grown(heap)
 		return resume
 	}
 
 	// Without room in its page a row's new version goes elsewhere, so the index changes too.
-	writes := t.op.Kind.Writes()
+	writes := operation.op.Kind.Writes()
 	moves := writes && !e.tables[heap].roomy.has(block)
-	add(index.page(t.leaf), false, moves)
+	add(index.page(operation.leaf), false, moves)
 	add(heap.page(block), false, writes)
 
 	if moves {

@@ -180,11 +180,11 @@ func (v *Existing) most() int { return max(v.free/2, 1) }
 func quotedName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // Start implements lab.Server: it creates the database and fills it.
-func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
-	work := m.Scenario.Workloads()
+func (v *Existing) Start(ctx context.Context, machine *lab.Machine, progress lab.Progress) error {
+	work := machine.Scenario.Workloads()
 	v.mean = work.DocumentSize()
 	if v.version == "" {
-		if _, err := v.Inspect(ctx, m.Scenario); err != nil {
+		if _, err := v.Inspect(ctx, machine.Scenario); err != nil {
 			return err
 		}
 	}
@@ -216,8 +216,8 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 	err = v.schema.fill(ctx, c, max(v.cfg.Rows, int64(work.Documents())), progress)
 	if err == nil {
 		progress("checkpoint", 0, 0)
-		if e := execute(ctx, c, "CHECKPOINT"); e != nil && m.Log != nil {
-			m.Log("cannot request a checkpoint, so the server's next one writes the loaded rows: " + e.Error())
+		if e := execute(ctx, c, "CHECKPOINT"); e != nil && machine.Log != nil {
+			machine.Log("cannot request a checkpoint, so the server's next one writes the loaded rows: " + e.Error())
 		}
 	}
 

@@ -14,21 +14,22 @@ import (
 
 // Fit fills in a device's I/O alone, if no database's metrics exist: reads and writes of one size
 // at random places.
-func Fit(f *fit.Fitting) error {
-	dev := f.Device(0)
-	reads, writes, ops := timeline.Mean(f.On(dev, rules.DiskReads)), timeline.Mean(f.On(dev, rules.DiskWrites)),
-		f.On(dev, rules.DiskOps)
+func Fit(fitting *fit.Fitting) error {
+	dev := fitting.Device(0)
+	reads, writes, ops := timeline.Mean(fitting.On(dev, rules.DiskReads)),
+		timeline.Mean(fitting.On(dev, rules.DiskWrites)),
+		fitting.On(dev, rules.DiskOps)
 	if math.IsNaN(reads + writes) {
-		return f.NoDevices()
+		return fitting.NoDevices()
 	}
 
-	if err := f.EnoughForRates(ops); err != nil {
+	if err := fitting.EnoughForRates(ops); err != nil {
 		return err
 	}
 
 	key := "engine.streams."
 	// A device reports no sizes of single requests, so the mean has to stand for all of them.
-	block := timeline.Mean(f.On(dev, rules.DiskMoved)) / timeline.Mean(ops)
+	block := timeline.Mean(fitting.On(dev, rules.DiskMoved)) / timeline.Mean(ops)
 	const sector = 512
 
 	// Devices transfer whole sectors.
@@ -37,15 +38,15 @@ func Fit(f *fit.Fitting) error {
 		block = float64(model.Defaults().Block)
 	}
 
-	f.Add(key+"block", fit.Exactly(block), fit.Measured, "the mean size of the device's requests")
-	f.Add(key+"random_writes", fit.Boolean(true), fit.Assumed,
+	fitting.Add(key+"block", fit.Exactly(block), fit.Measured, "the mean size of the device's requests")
+	fitting.Add(key+"random_writes", fit.Boolean(true), fit.Assumed,
 		"where writes go and whether clients wait for them; assumed at random places, with each one waited for: add the database's own metrics to the device's").
 		ToKnow("blktrace, or biosnoop")
-	f.Add(key+"data", fit.Exactly(float64(model.Defaults().Data)), fit.Assumed,
+	fitting.Add(key+"data", fit.Exactly(float64(model.Defaults().Data)), fit.Assumed,
 		"the size of the area with the blocks; %s is assumed", model.Defaults().Data.Exact()).AsDefault()
-	f.Data = float64(model.Defaults().Data)
+	fitting.Data = float64(model.Defaults().Data)
 
-	if err := f.Arrivals(fit.Load{
+	if err := fitting.Arrivals(fit.Load{
 		Shares: []fit.Share{{Kind: "read", Rate: reads}, {Kind: "update", Rate: writes}}, Ops: ops,
 		How:    fit.Measured,
 		RateOf: "requests that the device completed", MixOf: "its reads and writes",
@@ -53,7 +54,7 @@ func Fit(f *fit.Fitting) error {
 		return err
 	}
 
-	f.Remark("no database metrics: this is the device's I/O alone (%s/s on %s), which does not show who waited for it",
+	fitting.Remark("no database metrics: this is the device's I/O alone (%s/s on %s), which does not show who waited for it",
 		units.Number(timeline.Mean(ops)), dev)
 	return nil
 }
