@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// labeller finds the labels with which several sources fit into one recording; nil if none are
-// needed. Files are read for it, but only what a diagnosis reads of them.
+// labeller finds the labels needed to merge several sources into one recording; nil if none are needed.
+// It reads files for that, but only the metrics that a diagnosis reads.
 func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally,
 	more ...recording.Reader) (*diagnose.Labeller, error) {
 	// A single source keeps its series as they are.

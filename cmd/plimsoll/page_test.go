@@ -151,7 +151,8 @@ func recordedYet(dir string) bool {
 	return err == nil
 }
 
-// holdRecording runs each query on a recording at its end, and compares the answers with the result.
+// holdRecording evaluates each query at the end of a recording and compares the answers with the
+// result.
 func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string) {
 	t.Helper()
 	reader, err := recording.Open(dir)

@@ -77,7 +77,7 @@ func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 }
 
 func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
-	// First, because the moments of --from and --to are in this zone.
+	// Parse the zone first, because the times of --from and --to are in it.
 	o.zone = time.Local
 	if o.tz != "" {
 		if o.zone, err = time.LoadLocation(o.tz); err != nil {
@@ -232,7 +232,7 @@ func closeAll(inputs []input) {
 }
 
 // judgedLookback is how long before --from samples are read for a judgement: the first interval in the
-// window begins with a sample before it. Sources of clouds have one every five minutes.
+// window begins with a sample before it. Cloud sources have a sample every five minutes.
 const judgedLookback = 10 * time.Minute
 
 // readFrom is the time of the first sample to read: --from, less the lookback.

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// A trace says which table blocked the calls, and not the number that its file has as a name. The trace is a
-// real one, of fio behind a dd, whose large file is given the name of a real server's table.
+// A trace names the table that blocked the calls instead of its numeric file name. The trace is a real
+// one, of fio behind a dd, whose large file gets the file name of a real server's table.
 func TestTraceNamesTables(t *testing.T) {
 	s := realPostgres(t, "fsync = off")
 	if _, err := s.Exec("CREATE TABLE orders (n int)"); err != nil {

@@ -156,11 +156,13 @@ func (p *Request) Transition(of Engines) (*Transition, error) {
 // defaults of the engine and the kernel.
 func unbuilt(after *scenario.Scenario) *scenario.Scenario {
 	before := *after
+
 	// If the engine's defaults alone are not a valid scenario, there is nothing to compare the settings
 	// with.
 	if plain, err := after.With(scenario.Set{Path: "engine." + after.Engine.Name(), Value: "{}"}); err == nil {
 		before.Engine = plain.Engine
 	}
+
 	host := "{instance: " + after.Host.Instance + "}"
 	if after.Host.Instance == "" {
 		host = fmt.Sprintf("{cores: %d, memory: %s}", after.Host.Cores, after.Host.Memory.Exact())
@@ -168,7 +170,9 @@ func unbuilt(after *scenario.Scenario) *scenario.Scenario {
 	if plain, err := after.With(scenario.Set{Path: "host", Value: host}); err == nil {
 		before.Host = plain.Host
 	}
+
 	before.Host.Instance, before.Host.FileSystem = "", after.Host.FileSystem
 	before.Volumes, before.Members = nil, nil
+
 	return &before
 }

@@ -111,8 +111,8 @@ func TestFrontierIsMonotone(t *testing.T) {
 	})
 }
 
-// The nearest layout misses its worst objective by the smallest factor. One in which no operation of a kind
-// completed is not near, however fast the others were.
+// The nearest layout misses its worst objective by the smallest factor. A layout in which no operation
+// of a kind completed is never the nearest, however fast the others were.
 func TestNearest(t *testing.T) {
 	both := append(slices.Clone(writeP99), scenario.Bound{Name: "read_p99", Most: units.Duration(10e6)})
 	for _, c := range []struct {

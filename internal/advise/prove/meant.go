@@ -114,7 +114,7 @@ func (r *Report) meant(pairs []pair, opt Options) {
 	for _, m := range opt.Pack.Remedies() {
 		named := slices.Contains(opt.Fixes, m.Name)
 		if named && slices.Contains(r.undone, m.Name) {
-			continue // whatever it would have raised rose for another reason
+			continue // its settings are not in effect, so a rise has another cause
 		}
 
 		seen := slices.ContainsFunc(r.Settings, func(s Setting) bool { return slices.Contains(m.Settings, s.Name) })

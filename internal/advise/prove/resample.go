@@ -72,7 +72,7 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 		for i, r := range runs {
 			for u := r[0]; u < r[1]; u++ {
 				in[u], out[u] = 0, 1
-				// The runs are shuffled: the first ones play the side before.
+				// The runs are shuffled, and the first ones stand for the side before.
 				if i < first {
 					in[u], out[u] = 1, 0
 				}

@@ -38,7 +38,7 @@ func TestStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// The error of a precondition that fails after the engine was stopped includes that.
+// If a precondition fails after the engine was stopped, the error says that it is stopped.
 func TestErrorIncludesStoppedEngine(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	_, err := w.attempt(0, func(r *Rollout) error {

@@ -51,7 +51,7 @@ func Answers(r *rand.Rand, server http.Handler) http.Handler {
 			// An encoding that the body does not have.
 			w.Header().Set("Content-Encoding", []string{"gzip", "br", "deflate", "zstd", "identity"}[r.IntN(5)])
 			_, _ = w.Write(body)
-		case 4: // more is announced than comes
+		case 4: // announces more bytes than it sends
 			w.Header().Set("Content-Length", fmt.Sprint(len(body)+1+r.IntN(1<<20)))
 			_, _ = w.Write(body)
 		default:

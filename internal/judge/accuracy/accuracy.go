@@ -16,9 +16,10 @@ import (
 // Thresholds for the comparison of two runs. Between them a claim is neither right nor wrong, and
 // is not counted.
 const (
-	// Ends is the least share of the stalled time that must disappear without a cause.
+	// Ends is the least share of the stalled time that must disappear when a cause is removed.
 	Ends = 0.8
-	// Stays is the largest share that may disappear without something that is not the cause.
+	// Stays is the largest share of the stall that may disappear when something other than the cause is
+	// removed.
 	Stays = 0.2
 )
 

@@ -60,7 +60,7 @@ func DescribedInstance(name string, element []byte) (InstanceType, error) {
 
 	machine.Weighting = slices.Contains(d.NetworkInfo.BandwidthWeightings, ebsWeighting)
 
-	// Before anything is multiplied: values that no machine has.
+	// Reject values that no machine has before anything is multiplied.
 	if m := d.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
 		return machine, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", machine.Name, m)
 	}
@@ -96,7 +96,7 @@ func megabytes(mbps float64) units.Throughput {
 	return units.Throughput(math.Round(float64(mbps*1000))) * 1000
 }
 
-// check refuses what cannot be an instance, whatever its source.
+// check rejects descriptions that cannot be of a real instance, whatever their source.
 func (i *InstanceType) check() error {
 	if err := checkName(i.Name); err != nil {
 		return err

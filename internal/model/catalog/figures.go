@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Fact is one figure as text, with who says so.
+// A Fact is one figure as text, with its source.
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

@@ -154,7 +154,7 @@ func DefaultRegion(provider string) string {
 }
 
 // embedded parses the table, once. The same code wrote it (EncodeTable) and a test reads it, so an
-// error is a mistake of the build.
+// error is a bug in the build.
 var embedded = sync.OnceValue(func() []InstanceType {
 	rows, err := decodeTable(table)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestFinding(t *testing.T) {
 	)
 }
 
-// What was refuted is not numbered: there is nothing to do about it. Several fixes are.
+// Refutations are not numbered, because there is nothing to do about them. Several fixes are.
 func TestFindingRefuted(t *testing.T) {
 	f := capped()
 	f.Level, f.Cause, f.When, f.Observations = document.Not, "The cache was 12 % full.", nil, nil

@@ -217,7 +217,7 @@ func (t *table) damage(what string) {
 	}
 }
 
-// newReader finds out the separator.
+// newReader detects the separator.
 func newReader(in io.Reader) (*csv.Reader, error) {
 	head := make([]byte, 64<<10)
 	n, err := io.ReadFull(in, head)

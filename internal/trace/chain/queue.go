@@ -14,8 +14,8 @@ const (
 	queueOwners = 3
 )
 
-// A Queue shows how many requests were outstanding on a call's disks, from creation to completion,
-// by owner. It starts a tenth of the call's duration before the call and ends as much after it.
+// A Queue shows how many requests were outstanding on a call's disks, from creation to completion, by
+// owner. It starts a tenth of the call's duration before the call and ends the same time after it.
 type Queue struct {
 	From, To int64
 	Owners   []string

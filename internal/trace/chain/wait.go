@@ -34,7 +34,7 @@ func WaitOf(s Stage, who Culprit) wait.Class {
 		return w
 	}
 
-	// The culprit is unknown, so the stage has to do.
+	// The culprit is unknown, so report only the stage.
 	switch s {
 	case Scheduler, TagWait:
 		return wait.Block

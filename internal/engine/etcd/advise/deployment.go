@@ -24,7 +24,7 @@ func Deployment() emit.Deployment {
 				Mount: walMount, Configure: "--wal-dir, with a folder in it that etcd creates itself",
 				MoveData: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir +
 					"` (`rsync -a` keeps owner and mode 0700), move the old folder away, and start with `--wal-dir`. " +
-					"Do one member after another, and wait until each is healthy (`etcdctl endpoint health`).",
+					"Do one member at a time, and wait until each is healthy (`etcdctl endpoint health`).",
 			},
 		},
 		Reasons: reasons,

@@ -79,7 +79,7 @@ func settings(transition *emit.Transition) (*emit.Part, error) {
 	}
 
 	part.Files = []emit.File{emit.Text("etcd/etcd.env", env), emit.Text("etcd/etcd.conf.yml", conf)}
-	part.Apply = []string{"Use `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), depending on how the members are started. Do one member after another, followers first; " +
+	part.Apply = []string{"Use `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), depending on how the members are started. Do one member at a time, followers first; " +
 		"`etcdctl endpoint health --cluster` before the next."}
 	part.Restarts = []string{"each etcd member, one at a time: a majority keeps serving."}
 	part.Verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +

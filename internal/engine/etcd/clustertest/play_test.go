@@ -64,7 +64,8 @@ func TestDeletedWithItsPods(t *testing.T) {
 	until("none", 0)
 }
 
-// A container's path is below the mount of a whole path component, and a log on no volume is lost.
+// A path is below a mount only if whole path components match, and a log that is not on a volume is
+// lost.
 func TestPathsOfAContainer(t *testing.T) {
 	c := &corev1.Container{VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "log", MountPath: "/data/log"}}}
 	folders := map[string]string{"data": "/d", "log": "/l"}

@@ -1,5 +1,5 @@
-// Package etcdlog knows what etcd's log says: JSON since 3.4, text before. It reads these events,
-// each as the series of package serverlog:
+// Package etcdlog reads etcd's log: JSON since 3.4, text before. It reads these events, each as the
+// series of package serverlog:
 //
 //	etcd_log_slow_fdatasync*     WAL fdatasyncs of over 1 s (wal.go, warnSyncDuration)
 //	etcd_log_slow_write*         requests that took over 100 ms to apply (--warning-apply-duration)

@@ -28,7 +28,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The end of the context ends the reading, wherever it is waiting.
+// Cancelling the context ends a read, wherever it waits.
 func TestCancel(t *testing.T) {
 	path := syntheticFolder(t, 200, 1, 4)
 	for _, parallel := range []int{1, 4} {

@@ -6,10 +6,10 @@ import "plimsoll/internal/judge/rules"
 var counters = []rules.Counter{
 	{Metric: "mongodb_ss_opLatencies_latency", Name: "plimsoll_mongodb_operation_latency_seconds_total",
 		Label: "op_type", As: "operation", Scale: 1e-6,
-		Help: "Time that operations of clients took, summed over them (serverStatus.opLatencies)."},
+		Help: "Total time of client operations (serverStatus.opLatencies)."},
 	{Metric: "mongodb_ss_opLatencies_ops", Name: "plimsoll_mongodb_operations_total", Label: "op_type",
 		As: "operation", Scale: 1,
-		Help: "Operations of clients that completed (serverStatus.opLatencies)."},
+		Help: "Completed client operations (serverStatus.opLatencies)."},
 	{Metric: "mongodb_ss_wt_block_manager_bytes_read",
 		Name: "plimsoll_wiredtiger_block_manager_read_bytes_total", Scale: 1,
 		Help: "Bytes that WiredTiger read from its files."},

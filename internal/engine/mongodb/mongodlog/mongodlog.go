@@ -1,13 +1,13 @@
-// Package mongodlog knows what mongod's log says: JSON since 4.4, text before. It reads these events,
-// each as the series of package serverlog:
+// Package mongodlog reads mongod's log: JSON since 4.4, text before. It reads these events, each as the
+// series of package serverlog:
 //
 //	mongodb_log_slow_write*, mongodb_log_slow_read*
-//	                              operations of clients over slowms (100 ms by default): inserts,
+//	                              client operations longer than slowms (100 ms by default): inserts,
 //	                              updates, deletes and findAndModify; find, aggregate, count, distinct
 //	mongodb_log_disk_read_seconds_total, mongodb_log_cache_wait_seconds_total,
 //	mongodb_log_lock_wait_seconds_total, mongodb_log_flow_control_seconds_total,
 //	mongodb_log_write_concern_seconds_total
-//	                              what slow operations spent with reading from disk (4.2), waiting for
+//	                              time that slow operations spent reading from disk (4.2), waiting for
 //	                              room in the cache, for WiredTiger's and mongod's locks, for flow
 //	                              control and for the write concern, added when each ended
 //	mongodb_log_collscan_total    slow operations that scanned a collection

@@ -1,6 +1,5 @@
-// Package pglog knows what PostgreSQL's log says: stderr with any log_line_prefix, csvlog and
-// jsonlog, also as CloudNativePG wraps it. It reads these events, each as the series of package
-// serverlog:
+// Package pglog reads PostgreSQL's log: stderr with any log_line_prefix, csvlog and jsonlog, also as
+// CloudNativePG wraps it. It reads these events, each as the series of package serverlog:
 //
 //	postgres_log_checkpoint*              checkpoints and restartpoints, from their start to their end
 //	postgres_log_checkpoint_write_seconds_total, _sync_seconds_total, _files_total, _buffers_total

@@ -61,7 +61,7 @@ type checkpoints struct {
 	all []lab.Cycle
 }
 
-// addLine takes a line of the log into account.
+// addLine records the start or end of a checkpoint that a line of the log reports.
 func (c *checkpoints) addLine(line string) {
 	at, what := parseLine(line)
 	if what == none {
