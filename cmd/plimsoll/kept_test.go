@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,18 @@ func TestACauseIsNamedOnceItIsCertain(t *testing.T) {
 		if _, news := l.text(r); news != want {
 			t.Errorf("look %d: %q", i+1, news)
 		}
+	}
+
+	// A piped progress would have a line for each percent.
+	for share, want := range map[float64]string{0.83: "90 %", 0.97: "90 %"} {
+		r.Findings[0].Weight = share
+		if _, news := l.text(r); !strings.Contains(news, want) {
+			t.Errorf("share %v: %q", share, news)
+		}
+	}
+	r.Findings[0].Weight = 1
+	if _, news := l.text(r); !strings.Contains(news, "100 %") {
+		t.Errorf("share 1: %q", news)
 	}
 
 	r.Findings[0].Rule = "b"

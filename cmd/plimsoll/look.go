@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -24,6 +25,9 @@ const (
 	looksToBeSure    = 3
 	shareToBeSure    = 0.8
 	episodesToBeSure = 2
+	// A cause that was named is named again if its share of the stall changed by this much. Where progress is
+	// lines, each change is one.
+	shareChanged = 0.08
 )
 
 // lookWhile diagnoses what live sources have shown so far, again and again, for the line of progress. The
@@ -59,8 +63,9 @@ func lookWhile(ctx context.Context, readers []recording.Reader, opt diagnose.Opt
 
 // looked is the result of the looks.
 type looked struct {
-	rule  string // of the foremost cause
-	times int    // in a row
+	rule  string  // of the foremost cause
+	times int     // in a row
+	share float64 // as last named; 0 if it was not
 }
 
 // text says what clients feel, and the cause once it is certain.
@@ -72,7 +77,7 @@ func (l *looked) text(r *diagnose.Report) (live, news string) {
 		}
 	}
 	if r.Stalls.Seconds <= 0 {
-		l.rule, l.times = "", 0
+		*l = looked{}
 		return live, ""
 	}
 	if live != "" {
@@ -85,13 +90,17 @@ func (l *looked) text(r *diagnose.Report) (live, news string) {
 		cause = r.Findings[0]
 	}
 	if l.times++; cause.Rule != l.rule {
-		l.rule, l.times = cause.Rule, 1
+		*l = looked{rule: cause.Rule, times: 1}
 	}
 	if l.rule == "" || l.times < looksToBeSure || cause.Weight < shareToBeSure || r.Stalls.Episodes < episodesToBeSure {
 		return live, ""
 	}
-	return live, fmt.Sprintf("found so far: %s (%s), %s of the stall; Ctrl-C ends sampling and shows the diagnosis", cause.Title, cause.Subject,
-		units.Percent(cause.Weight))
+
+	if math.Abs(cause.Weight-l.share) >= shareChanged {
+		l.share = cause.Weight
+	}
+	return live, fmt.Sprintf("found so far: %s (%s), %s of the stall; Ctrl-C ends sampling and shows the diagnosis",
+		cause.Title, cause.Subject, units.Percent(l.share))
 }
 
 // latencies are the newest and the highest latency of the first track of one; 0 if there is none.

@@ -91,7 +91,7 @@ Now:
   2. enter &%[1]s.Engine in All of internal/engine/engines.go, and its row in the table of
      internal/check/archtest/table_test.go; then plimsoll simulate knows the engine
   3. replace every TODO: git grep -n --untracked TODO -- %[2]s
-  4. rules: make new-rule RULE=%[1]s/CLAIM, after a folder %[2]s/judge with its list of rules
+  4. rules: a folder %[2]s/judge with their list, then make new-rule RULE=%[1]s/CLAIM
   5. a line in CHANGELOG.md, the README's table, then make generate
 CONTRIBUTING.md, "Add an engine", says which other parts there are.
 `, name, dir)

@@ -1,6 +1,7 @@
 package recognise
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -23,8 +24,8 @@ type server struct {
 // meant explains an argument that is not a source but means a server: an engine's name, a process id, or the
 // port of a server on this machine. It is "" if the argument means none.
 func (o *Opener) meant(arg string) string {
-	if pid, err := strconv.Atoi(arg); err == nil {
-		return o.process(pid)
+	if n, err := strconv.Atoi(arg); err == nil {
+		return cmp.Or(o.process(n), o.listeningAt(arg, "localhost", arg))
 	}
 
 	for _, e := range o.engines {
@@ -43,6 +44,11 @@ func (o *Opener) meant(arg string) string {
 	if err != nil || !thisMachine(host) {
 		return ""
 	}
+	return o.listeningAt(arg, cmp.Or(host, "localhost"), port)
+}
+
+// listeningAt explains an argument that means a port of a server on this machine.
+func (o *Opener) listeningAt(arg, host, port string) string {
 	for _, e := range o.engines {
 		if len(e.Schemes) > 0 && slices.Contains(o.running(e), addressAt(e, "localhost", port)) {
 			return fmt.Sprintf("%s has no scheme: give %s", arg, addressAt(e, host, port))
@@ -55,7 +61,7 @@ func (o *Opener) meant(arg string) string {
 func (e *Engine) names() []string { return slices.Concat(e.Schemes, e.Programs, e.Names) }
 
 func thisMachine(host string) bool {
-	return host == "localhost" || host == "127.0.0.1" || host == "::1"
+	return host == "" || host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
 func addressAt(e *Engine, host, port string) string {

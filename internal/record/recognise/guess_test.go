@@ -52,10 +52,11 @@ func TestMeant(t *testing.T) {
 		"ledgerd":        "ledger://localhost:5599",
 		"41":             "ledger://localhost:5599",
 		"42":             "--pid 42",
-		"localhost:5599": "ledger://localhost:5599",
+		"localhost:5599": "ledger://localhost:5599", ":5599": "ledger://localhost:5599",
+		"5599": "ledger://localhost:5599",
 		// These do not mean a server here: an unknown process, another port, another machine, a file's
 		// name.
-		"43": "", "localhost:5598": "", "db-7:5599": "", "ledger.log": "",
+		"43": "", "5598": "", "localhost:5598": "", "db-7:5599": "", "ledger.log": "",
 	} {
 		if got := o.meant(arg); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s is answered with %q, want %q", arg, got, want)

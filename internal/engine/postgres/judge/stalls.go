@@ -11,8 +11,7 @@ import (
 // felt are the signals by which stalls are detected.
 var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications,
 	ApplicationAge, Queued, QueuedAge, HeldBack, WaitEvents, LongSessions, loggedCommits.Running,
-	loggedCommits.Count,
-	loggedCommits.Longest, loggedWrites.Running, loggedWrites.Count, loggedWrites.Longest}
+	loggedCommits.Count, loggedCommits.Longest, loggedWrites.Running, loggedWrites.Count, loggedWrites.Longest}
 
 // sampledFloorS is the lowest latency in seconds that counts as a stall. It is higher than the
 // floor of measured latencies because it is computed from occasional samples of the session count.
