@@ -254,8 +254,9 @@ func Name(id string) string {
 	return b.String()
 }
 
+// lower puts a title into a sentence. Acronyms (CPU, I/O) keep their capitals.
 func lower(s string) string {
-	if len(s) > 1 && s[1] >= 'A' && s[1] <= 'Z' {
+	if len(s) < 2 || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
 		return s
 	}
 	return strings.ToLower(s[:1]) + s[1:]

@@ -62,9 +62,9 @@ func upperFirst(s string, pack *rules.Pack) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// lowerFirst leaves acronyms (CPU) alone.
-func lowerFirst(s string) string {
-	if len(s) < 2 || s[1] >= 'A' && s[1] <= 'Z' {
+// LowerFirst puts a title into a sentence. Acronyms (CPU, I/O) keep their capitals.
+func LowerFirst(s string) string {
+	if len(s) < 2 || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
 		return s
 	}
 	return strings.ToLower(s[:1]) + s[1:]

@@ -245,7 +245,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 		names := make([]string, 0, 3)
 		most := 0.0
 		for _, f := range causes[:min(3, len(causes))] {
-			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
+			names = append(names, LowerFirst(f.Title)+" ("+f.Subject+")")
 			most = max(most, f.Weight)
 		}
 
@@ -390,7 +390,7 @@ func because(findings []Finding) string {
 	var names []string
 	for _, f := range findings {
 		if f.Kind == Cause && f.Severity != Info && len(names) < 3 {
-			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
+			names = append(names, LowerFirst(f.Title)+" ("+f.Subject+")")
 		}
 	}
 	if len(names) == 0 {

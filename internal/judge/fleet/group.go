@@ -312,7 +312,7 @@ func verdict(report *Report) string {
 	for _, g := range report.Groups {
 		// A sentence has room for three causes; the table below has all.
 		if g.Kind == diagnose.Cause && g.Severity != diagnose.Info && g.ExplainedS > 0 && len(why) < 3 {
-			why = append(why, fmt.Sprintf("%s%s (%s)", strings.ToLower(g.Title[:1]), g.Title[1:],
+			why = append(why, fmt.Sprintf("%s (%s)", diagnose.LowerFirst(g.Title),
 				counted(len(g.Names), "database")))
 		}
 	}

@@ -240,7 +240,7 @@ func (s *screen) leaveSection(section document.Section) {
 	if rules > 0 {
 		s.leave(rules, "rule not measurable here", "rules not measurable here")
 	} else if section.Title != "" && !s.terse && slices.ContainsFunc(section.Parts, shown) {
-		s.left = append(s.left, lowerFirst(section.Title))
+		s.left = append(s.left, document.LowerFirst(section.Title))
 	}
 }
 
@@ -278,12 +278,4 @@ func (s *screen) next(rest string) string {
 		return s.from.Next
 	}
 	return "Not shown: " + left + ". " + rest + "."
-}
-
-// lowerFirst puts a title into a sentence. Acronyms keep their capitals.
-func lowerFirst(s string) string {
-	if len(s) < 2 || s[1] >= 'A' && s[1] <= 'Z' {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
 }

@@ -159,7 +159,7 @@ func (s *screen) fix() []document.Section {
 
 	first := all[0]
 	// The section has no heading on this screen, so the title says what it is.
-	first.Title = now.Title + ": " + lowerFirst(first.Title)
+	first.Title = now.Title + ": " + document.LowerFirst(first.Title)
 	first.Steps = hintedOnce(s.steps(first.Steps))
 	out := document.Section{ID: now.ID, Parts: []document.Part{{Tasks: []document.Task{first}}}}
 	shown := min(len(all)-1, s.then)

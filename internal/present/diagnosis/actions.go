@@ -26,7 +26,7 @@ func (d *diagnosed) doNow() *document.Section {
 	if rest := d.Actions[1:]; len(rest) > 0 {
 		var names []string
 		for i := range rest {
-			names = append(names, lowerFirst(rest[i].Title))
+			names = append(names, document.LowerFirst(rest[i].Title))
 		}
 		parts = append(parts, document.Part{Text: "If that is not enough: " + strings.Join(names, "; ") +
 			". Try one at a time and check its effect before the next; the commands are below."})
@@ -129,12 +129,4 @@ func briefEffort(a *diagnose.Action) string {
 		money = cmp.Or(monthly.FindString(a.Money), "paid")
 	}
 	return restart + "; " + money
-}
-
-// lowerFirst puts a title into a sentence. Acronyms keep their capitals.
-func lowerFirst(s string) string {
-	if len(s) < 2 || s[1] >= 'A' && s[1] <= 'Z' {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
 }

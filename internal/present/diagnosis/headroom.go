@@ -102,7 +102,7 @@ func (d *diagnosed) headroom() []document.Section {
 
 	for _, h := range d.Headroom {
 		if h.NotSeen != "" {
-			tab.Notes = append(tab.Notes, "Not seen: "+strings.ToLower(h.NotSeen[:1])+h.NotSeen[1:])
+			tab.Notes = append(tab.Notes, "Not seen: "+document.LowerFirst(h.NotSeen))
 			break
 		}
 	}

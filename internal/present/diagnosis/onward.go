@@ -111,7 +111,7 @@ func firstFix(f *rules.Finding) string {
 	if len(f.Fixes) == 0 {
 		return "what it means, how to check it, and when the rule is wrong"
 	}
-	return "first of all: " + lowerFirst(f.Fixes[0].Summary)
+	return "first of all: " + document.LowerFirst(f.Fixes[0].Summary)
 }
 
 // lacks reports whether a rule could not be judged.

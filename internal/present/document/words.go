@@ -77,3 +77,11 @@ func Sentence(s string) string {
 	}
 	return s + "."
 }
+
+// LowerFirst puts a title into a sentence. Acronyms (CPU, I/O) keep their capitals.
+func LowerFirst(s string) string {
+	if len(s) < 2 || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

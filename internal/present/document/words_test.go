@@ -96,3 +96,15 @@ func TestFirstSentence(t *testing.T) {
 		}
 	}
 }
+
+// In a sentence a title begins with a small letter, unless it begins with an acronym.
+func TestLowerFirst(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "A": "A", "Writes stall": "writes stall", "WAL buffers are full": "WAL buffers are full", "EBS's own check": "EBS's own check",
+		"nvme1n1 is slow": "nvme1n1 is slow", "I/O waits above the device": "I/O waits above the device", "A page is slow": "a page is slow",
+	} {
+		if got := LowerFirst(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
