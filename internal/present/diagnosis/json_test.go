@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/check/golden"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 )
@@ -31,7 +32,7 @@ func TestJSONGolden(t *testing.T) {
 		whole.Timeline[i].Values = whole.Timeline[i].Values[15:25]
 	}
 	for name, r := range map[string]*diagnose.Report{"checkpoint": whole, "degraded": degradedReport(), "healthy": healthyReport(), "headroom": limited(), "nothing": nothingReport()} {
-		t.Run(name, func(t *testing.T) { golden(t, name+".json", renderJSON(t, r)) })
+		t.Run(name, func(t *testing.T) { golden.Compare(t, name+".json", renderJSON(t, r)) })
 	}
 }
 

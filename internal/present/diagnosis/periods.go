@@ -31,7 +31,7 @@ func (d *diagnosed) periods() []document.Section {
 		for _, p := range d.Periods {
 			part := p.StalledS / p.WatchedS
 			at := d.when(diagnose.Span{From: p.From, To: p.To})
-			at.Text = p.From.In(d.loc).Format(layout)
+			at.Text = p.From.UTC().Format(layout) // as the aside says: a day of UTC has another date elsewhere
 			row := []document.Cell{at, {Text: units.Seconds(p.WatchedS), Number: true}, {Text: "–", Number: true},
 				{Number: true, Bar: &part}, {Text: "–", Number: true},
 				{Text: document.Counted(p.Operations), Number: true}}

@@ -1,9 +1,7 @@
 package diagnosis
 
 import (
-	"flag"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,11 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mattn/go-runewidth"
 
+	"plimsoll/internal/check/golden"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/text"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 func render(t *testing.T, r *diagnose.Report, opt text.Options) string {
 	t.Helper()
@@ -35,23 +32,6 @@ var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // columns is the width of text that may hold SGR sequences.
 func columns(s string) int {
 	return (&runewidth.Condition{StrictEmojiNeutral: true}).StringWidth(sgr.ReplaceAllString(s, ""))
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v (go test ./internal/present/diagnosis -update writes it)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got; go test ./internal/present/diagnosis -update, then read the change):\n%s", file, diff)
-	}
 }
 
 var textCases = []struct {
@@ -78,7 +58,7 @@ var textCases = []struct {
 
 func TestTextGolden(t *testing.T) {
 	for _, c := range textCases {
-		t.Run(c.name, func(t *testing.T) { golden(t, c.name+".golden", render(t, c.report(), c.opt)) })
+		t.Run(c.name, func(t *testing.T) { golden.Compare(t, c.name+".golden", render(t, c.report(), c.opt)) })
 	}
 }
 
