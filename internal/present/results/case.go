@@ -18,8 +18,7 @@ import (
 // scenario with its charts.
 func Case(pack *rules.Pack, walk *casebook.Walk, origin Origin) *document.Document {
 	published := walk.Case
-	title := strings.ToUpper(published.Title[:min(1, len(published.Title))]) + published.Title[min(1,
-		len(published.Title)):]
+	title := sentenceCase(published.Title)
 	doc := &document.Document{Kind: "Case", Title: title, Verdict: title, Lead: []string{published.Published}}
 
 	for _, v := range published.Variants {

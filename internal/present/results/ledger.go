@@ -128,7 +128,7 @@ func (g *ledger) lines() []string {
 		}
 		line = strings.TrimRight(line, "\r\n")
 		if len(line) > lineBytesMax {
-			line = line[:lineBytesMax] + "..."
+			line = strings.ToValidUTF8(line[:lineBytesMax], "") + "..." // the cut may be within a character
 		}
 		out = append(out, line)
 	}
