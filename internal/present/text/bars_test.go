@@ -101,3 +101,18 @@ func TestBar(t *testing.T) {
 		t.Errorf("a bar of NaN: %q", got)
 	}
 }
+
+// A drawing has the caption of a terminal; what a terminal cannot draw has neither.
+func TestFigureCaption(t *testing.T) {
+	points := []document.FrontierPoint{{Name: "as is", MonthlyUSD: 40, Seconds: 1}}
+	f := &document.Figure{
+		Caption: "for a page", TerminalCaption: "The scale is logarithmic.",
+		Plot: document.Frontier{Points: points},
+	}
+	draws(t, page{width: 50, ascii: true}, func(p *page) { p.figure(f) }, `
+   40 USD  1.00 s  ################  as is
+   The scale is logarithmic.
+`)
+	f.Plot = document.Percentiles{}
+	draws(t, page{width: 50}, func(p *page) { p.figure(f) }, "\n")
+}
