@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A ClusterChange is a layout's changes to a cluster as objects. The files of the target kubernetes have
-// the same as text and patches.
+// A ClusterChange is a layout's changes to a cluster as objects. The files of the target kubernetes
+// express the same as text and patches.
 type ClusterChange struct {
 	// Classes are the new volumes' classes, to be created.
 	Classes []*storagev1.StorageClass `json:"classes,omitempty"`

@@ -30,8 +30,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// On another cloud a deployment has a machine with as many cores and as much memory, and volumes of the same
-// size, a stripe's as one. What is there already stays.
+// On another cloud a deployment gets a machine with as many cores and as much memory, and volumes of
+// the same size, one for a stripe. Volumes and machines that are already there stay.
 func TestTranslationOfVolumes(t *testing.T) {
 	for _, c := range []struct {
 		name string

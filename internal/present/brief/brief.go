@@ -191,7 +191,7 @@ func (s *screen) sections() (out []document.Section) {
 	parts := 0
 	for _, section := range s.from.Sections {
 		switch {
-		// The terms and the fix already have what matters of findings and tasks.
+		// The terms and the fix already show what matters in findings and tasks.
 		case !section.Only.Has(document.Terminal) || isFindings(section):
 		case section.Screen == document.Always:
 			out = append(out, section)

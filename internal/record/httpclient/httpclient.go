@@ -32,7 +32,7 @@ type Options struct {
 	To *url.URL
 	// Credentials become the Authorization header.
 	Credentials Credentials
-	// Header holds further headers.
+	// Header holds additional request headers.
 	Header http.Header
 	// Most bounds each answer.
 	Most Bounds

@@ -135,7 +135,8 @@ type Cloud interface {
 	Open(ctx context.Context, address string) (source.Source, error)
 }
 
-// A Saving is a cloud whose tools print answers of its metrics service, which users save.
+// A Saving is a cloud whose command-line tools print its metrics service's answers, which users save to
+// files.
 type Saving interface {
 	IsSaved(head []byte) bool
 	Saved(from source.File) source.Source

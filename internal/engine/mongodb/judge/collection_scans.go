@@ -24,7 +24,7 @@ func collectionScans() rules.Rule {
 			"by index":    "None of them scanned a whole collection. Either they used an index and still examined many documents (an aggregation, a skip, an unselective index), or a change stream read the oplog.",
 			"unknown":     "This version does not report whether they scanned whole collections.",
 			"writes":      "Writes took {{.then}} meanwhile and {{.usual}} otherwise (medians), {{.times}} times as long.",
-			"same":        "Writes took no longer meanwhile: {{.then}}, otherwise {{.usual}} (medians).",
+			"same":        "Writes were no slower in that time: {{.then}}, otherwise {{.usual}} (medians).",
 			"closing":     "Queries {{.did}} for {{.for}}: writes took {{.then}} meanwhile and {{.usual}} otherwise (medians).",
 			"cpu":         "The CPUs were {{.then}} busy, otherwise {{.usual}}.",
 			"cache":       "{{.then}} per second were read into the cache, otherwise {{.usual}}.",

@@ -41,7 +41,7 @@ func journalStall() rules.Rule {
 		fraction, pIn, pOut := c.Attributable(on)
 		cover := rules.Share(on, c.Stall.Cells)
 
-		// Without other time to compare with, covering half of the stalled time has to do.
+		// Without other time to compare with, covering half of the stalled time is enough.
 		compared := c.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
 		if !compared && (cover < minJournalCover || c.Contrasts(on)) {
 			return nil
