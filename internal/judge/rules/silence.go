@@ -44,7 +44,8 @@ type quiet struct {
 
 func quietOf(t Time, s Stall) quiet {
 	return quiet{stepS: t.Grid.StepSeconds(), interval: max(1, int(math.Round(s.PeriodS/t.Grid.StepSeconds()))),
-		ops: timeline.Quantile(s.Ops, 0.5), reached: timeline.Quantile(s.Ops, reachedAt), latency: timeline.Quantile(s.Latency, 0.5)}
+		ops: timeline.Quantile(s.Ops, 0.5), reached: timeline.Quantile(s.Ops, reachedAt),
+		latency: timeline.Quantile(s.Latency, 0.5)}
 }
 
 // silent reports whether hardly anything completed in a cell.
