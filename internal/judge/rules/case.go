@@ -22,10 +22,8 @@ type Case struct {
 	Provisioned map[string]Provision
 	// Machine is the machine's type; nil if unknown.
 	Machine *Machine
-	// machineLimits caches the result of machineCaps; nil until the first call.
-	machineLimits *[]machineCap
-	// slow caches the result of slowdowns; nil until the first call.
-	slow *[]*slowdown
+	// computed holds the results of [Once] by name.
+	computed map[string]any
 	// Trouble is the gaps and damage that the sources reported.
 	Trouble []Trouble
 	// Unsampled marks the cells in gaps that every source noted. A counter's mean over such a gap shows a
@@ -93,8 +91,8 @@ func (c *Case) Sampled(periods map[string]float64) {
 func (c *Case) Slice(first, last int) *Case {
 	out := *c
 
-	// These caches describe the whole recording.
-	out.slow, out.machineLimits = nil, nil
+	// The results computed so far describe the whole recording.
+	out.computed = nil
 	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS, Periods: c.Time.Periods}
 	out.Time, out.Signals.Time, out.Stalls.Time = t, t, t
 
@@ -119,6 +117,22 @@ func (c *Case) Slice(first, last int) *Case {
 	}
 
 	return &out
+}
+
+// Once returns what compute returned on its first call for this case and name. Several rules ask for
+// the same devices, and finding them takes a large part of a diagnosis.
+func Once[T any](c *Case, name string, compute func() T) T {
+	if found, ok := c.computed[name]; ok {
+		return found.(T)
+	}
+
+	found := compute()
+	if c.computed == nil {
+		c.computed = map[string]any{}
+	}
+
+	c.computed[name] = found
+	return found
 }
 
 // Cut returns the tracks that have a value in the given cells, reduced to these cells.

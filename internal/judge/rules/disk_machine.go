@@ -49,14 +49,12 @@ type machineCap struct {
 
 // machineCaps are the machine's limits that bind, computed once.
 func (c *Case) machineCaps() []machineCap {
-	if c.machineLimits == nil {
-		found := []machineCap{}
-		if len(c.Signal(EBSInstanceIOPSExceeded)) == 0 { // otherwise disk/instance-capped is exact
-			found = c.findMachineCaps()
+	return Once(c, "machine caps", func() []machineCap {
+		if len(c.Signal(EBSInstanceIOPSExceeded)) > 0 {
+			return nil // disk/instance-capped is exact
 		}
-		c.machineLimits = &found
-	}
-	return *c.machineLimits
+		return c.findMachineCaps()
+	})
 }
 
 func (c *Case) findMachineCaps() []machineCap {

@@ -59,13 +59,7 @@ type slowdown struct {
 }
 
 // slowdowns are the devices that were slow by themselves in the stalled time, computed once.
-func (c *Case) slowdowns() []*slowdown {
-	if c.slow == nil {
-		found := c.findSlowdowns()
-		c.slow = &found
-	}
-	return *c.slow
-}
+func (c *Case) slowdowns() []*slowdown { return Once(c, "slowdowns", c.findSlowdowns) }
 
 func (c *Case) findSlowdowns() []*slowdown {
 	if !c.Stall.Any() {
