@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/corerules"
 	page "plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/text"
 )
@@ -17,7 +17,7 @@ import (
 func TestFirstActionOnFirstScreen(t *testing.T) {
 	r := diagnosis(t, "postgres-checkpoint")
 	var b bytes.Buffer
-	if err := text.Write(&b, page.Document(r, page.Options{Pack: rules.NewPack(engines.All().Rules())}), text.Options{}); err != nil {
+	if err := text.Write(&b, page.Document(r, page.Options{Pack: corerules.NewPack(engines.All().Rules())}), text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -4,8 +4,9 @@ import (
 	"sync"
 
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
 
 // pack holds every signal and every rule of this program.
-var pack = sync.OnceValue(func() *rules.Pack { return rules.NewPack(engines.All().Rules()) })
+var pack = sync.OnceValue(func() *rules.Pack { return corerules.NewPack(engines.All().Rules()) })

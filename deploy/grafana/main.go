@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
 
@@ -69,7 +70,7 @@ func rows() []row {
 	return out
 }
 
-var pack = rules.NewPack(engines.All().Rules())
+var pack = corerules.NewPack(engines.All().Rules())
 
 type object = map[string]any
 

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	promlabels "github.com/prometheus/prometheus/model/labels"
 
-	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/record/recording"
 )
 
@@ -52,7 +52,7 @@ func busy(f *figures, ms int64, devices ...string) {
 // Unusual device names do not break metrics: invalid text, long names, and names that are equal once
 // shortened.
 func TestFiguresOfOddDevices(t *testing.T) {
-	f := newFigures(rules.NewPack(nil))
+	f := newFigures(corerules.NewPack(nil))
 	long := strings.Repeat("d", 2*labelMax)
 	busy(f, 1000, "nvme0n1", "bad\xff", long+"1", long+"2")
 	got := collected{f}.devices(t)
@@ -63,7 +63,7 @@ func TestFiguresOfOddDevices(t *testing.T) {
 
 // Removed devices make room for present ones.
 func TestFiguresOfDeadDevicesAreForgotten(t *testing.T) {
-	f := newFigures(rules.NewPack(nil))
+	f := newFigures(corerules.NewPack(nil))
 	var dead []string
 	for i := range figureSeriesMax {
 		dead = append(dead, fmt.Sprintf("dead%d", i))

@@ -2,10 +2,10 @@ package casebook
 
 import (
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/corerules"
 )
 
 // pack contains all rules.
 var profilers = engines.All().Plans()
 
-var pack = rules.NewPack(engines.All().Rules())
+var pack = corerules.NewPack(engines.All().Rules())

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/advise/casebook"
 	"plimsoll/internal/check/golden"
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/present/text"
 )
@@ -22,7 +22,7 @@ func TestWalks(t *testing.T) {
 				t.Skip("hours of virtual time; walked without the race detector")
 			}
 			var b strings.Builder
-			d := results.Case(rules.NewPack(engines.All().Rules()), w, results.Origin{File: "scenario.yaml"})
+			d := results.Case(corerules.NewPack(engines.All().Rules()), w, results.Origin{File: "scenario.yaml"})
 			if err := text.Write(&b, d, text.Options{Width: 100}); err != nil {
 				t.Fatal(err)
 			}

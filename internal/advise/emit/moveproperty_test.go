@@ -12,6 +12,7 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/act"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
 
@@ -77,7 +78,7 @@ func (m *realMove) pasted(database, remedy, fstab string) {
 		m.file(filepath.Join("home", "bin", program), "#!/bin/sh\n") // another test checks which server it is
 	}
 
-	pack := rules.NewPack(engines.All().Rules())
+	pack := corerules.NewPack(engines.All().Rules())
 	var way *act.Way
 	for _, r := range pack.Remedies() {
 		if r.Name == remedy {

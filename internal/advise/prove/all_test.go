@@ -2,8 +2,8 @@ package prove
 
 import (
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/corerules"
 )
 
 // pack has every rule.
-var pack = rules.NewPack(engines.All().Rules())
+var pack = corerules.NewPack(engines.All().Rules())

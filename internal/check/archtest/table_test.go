@@ -141,8 +141,11 @@ var layers = []Layer{
 	}},
 
 	{"trace/wait", "the words for what a slow call waited for", nil},
-	{"judge/rules", "signals and rules: what Plimsoll knows of why writes stall", []string{
+	{"judge/rules", "the language of rules: signals, cases, findings, remedies", []string{
 		"base/units", "record/timeline", "trace/wait",
+	}},
+	{"judge/corerules", "the rules about clients, disks, hosts, containers and missing evidence", []string{
+		"base/units", "record/timeline", "judge/rules", "trace/wait",
 	}},
 	{"judge/accuracy", "how often a verdict is right, by counterfactuals", nil},
 	{"judge/alerts", "the rule pack as rules of a Prometheus server's own ruler", []string{
@@ -425,12 +428,12 @@ var layers = []Layer{
 	{"corpus", "scores diagnoses of published incidents", nil},
 
 	{"deploy/grafana", "the program that makes Grafana's dashboard of the pack", []string{
-		"judge/rules", "engine",
+		"judge/corerules", "judge/rules", "engine",
 	}},
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/inputerror", "judge/act", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "base/yamltree", "record/address",
+		"base/inputerror", "judge/act", "judge/corerules", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "base/yamltree", "record/address",
 		"record/httpclient", "record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/recognise", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",

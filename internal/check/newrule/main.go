@@ -60,8 +60,8 @@ func namesOf(root, id string) (names, error) {
 	n.Enter = filepath.Join(n.Dir, "judge.go")
 
 	if _, err := os.Stat(filepath.Join(root, n.Dir)); errors.Is(err, fs.ErrNotExist) {
-		n.Core, n.Dir = true, filepath.Join("internal", "judge", "rules")
-		n.Enter = filepath.Join(n.Dir, "core_rules.go")
+		n.Core, n.Dir = true, filepath.Join("internal", "judge", "corerules")
+		n.Enter = filepath.Join(n.Dir, "pack.go")
 		words = append([]string{group}, words...) // all groups of the core share a package
 	}
 

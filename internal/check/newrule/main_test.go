@@ -12,7 +12,7 @@ import (
 
 func TestNewRule(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range []string{"internal/engine/postgres/judge/testdata", "internal/judge/rules/testdata", "docs/rules"} {
+	for _, dir := range []string{"internal/engine/postgres/judge/testdata", "internal/judge/corerules/testdata", "docs/rules"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -20,7 +20,7 @@ func TestNewRule(t *testing.T) {
 
 	for id, want := range map[string][]string{
 		"postgres/short-timeout": {"internal/engine/postgres/judge/short_timeout.go", "shortTimeout() in internal/engine/postgres/judge/judge.go"},
-		"disk/too-warm":          {"internal/judge/rules/disk_too_warm.go", "diskTooWarm() in internal/judge/rules/core_rules.go"},
+		"disk/too-warm":          {"internal/judge/corerules/disk_too_warm.go", "diskTooWarm() in internal/judge/corerules/pack.go"},
 	} {
 		var out bytes.Buffer
 		if err := write(root, id, &out); err != nil {

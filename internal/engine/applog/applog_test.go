@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/advise/prove"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/applog"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
@@ -69,7 +69,7 @@ func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
 // An engine that only its own files know works end to end: from a scenario to a recording, a diagnosis
 // with its own cause, a plan, a proof, and the pages of all of them.
 func TestTheWholeWay(t *testing.T) {
-	pack := rules.NewPack(all.Rules())
+	pack := corerules.NewPack(all.Rules())
 	now, before := run(t)
 	apart, after := run(t, "volumes.log={type: gp3, size: 10GiB}")
 
@@ -133,7 +133,7 @@ func written(t *testing.T, d *document.Document) {
 
 // TestScripts runs the scripts of the engine's rules.
 func TestScripts(t *testing.T) {
-	scripts, err := ruletest.Scripts(rules.NewPack(all.Rules()))
+	scripts, err := ruletest.Scripts(corerules.NewPack(all.Rules()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,15 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/accuracy"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
 
 var (
-	pack     = rules.NewPack(engines.All().Rules())
+	pack     = corerules.NewPack(engines.All().Rules())
 	language = scenario.NewLanguage(engines.All().Models(), nil)
 )
 

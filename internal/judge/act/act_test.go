@@ -8,10 +8,11 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/act"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
 
-var pack = rules.NewPack(engines.All().Rules())
+var pack = corerules.NewPack(engines.All().Rules())
 
 // Every piece of advice has a remedy, or says why no command carries it out.
 func TestAdviceHasCommands(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/identity"
 	"plimsoll/internal/record/recording"
@@ -139,7 +140,7 @@ func TestSeveralError(t *testing.T) {
 
 // A sentence begins with a capital, but a product keeps its spelling, and an acronym its capitals.
 func TestFirstLetters(t *testing.T) {
-	none := rules.NewPack(nil)
+	none := corerules.NewPack(nil)
 	for in, want := range map[string]string{"": "", "writes stall": "Writes stall", "3 disks": "3 disks"} {
 		if got := upperFirst(in, none); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

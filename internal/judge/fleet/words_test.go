@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -153,7 +154,7 @@ func TestReplicas(t *testing.T) {
 // Errors name what was looked for, and say what to do.
 func TestErrors(t *testing.T) {
 	at := time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
-	missing := &MissingError{Server: "http://prom:9090", From: at, To: at.Add(time.Hour), pack: rules.NewPack(nil)}
+	missing := &MissingError{Server: "http://prom:9090", From: at, To: at.Add(time.Hour), pack: corerules.NewPack(nil)}
 	if got := missing.Error(); got != "http://prom:9090 has none of the metrics that the rules read, for any series between 2026-07-20T12:00:00Z and 2026-07-20T13:00:00Z" {
 		t.Error(got)
 	}

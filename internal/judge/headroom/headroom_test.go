@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/headroom/offers"
 	"plimsoll/internal/judge/rules"
@@ -20,7 +21,7 @@ import (
 )
 
 var (
-	pack  = rules.NewPack(engines.All().Rules())
+	pack  = corerules.NewPack(engines.All().Rules())
 	began = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 )
 

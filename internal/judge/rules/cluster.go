@@ -46,8 +46,8 @@ type Member struct {
 
 // durations describe a duration over the samples of a recording, in seconds.
 type durations struct {
-	of                *Signal
-	low, median, high float64 // the median and the quartiles around it
+	Of                *Signal
+	Low, Median, High float64 // the median and the quartiles around it
 	samples           int
 }
 
@@ -119,7 +119,7 @@ func (c *Case) onlyWritten() string {
 	const nearlyAll = 0.9
 	bytes, all := map[string]float64{}, 0.0
 	for _, t := range c.Signal(DiskWritten) {
-		if device := t.Labels.Get("device"); !stacked(device) {
+		if device := t.Labels.Get("device"); !Stacked(device) {
 			bytes[device] = timeline.Mean(t.Values)
 			all += bytes[device]
 		}
@@ -151,8 +151,8 @@ func (c *Case) durations(of *Signal, each []float64) durations {
 	if each == nil {
 		return durations{}
 	}
-	return durations{of: of, low: timeline.Quantile(each, 0.25), median: timeline.Quantile(each, 0.5),
-		high: timeline.Quantile(each, 0.75), samples: timeline.Count(each) / c.SampleCells(of)}
+	return durations{Of: of, Low: timeline.Quantile(each, 0.25), Median: timeline.Quantile(each, 0.5),
+		High: timeline.Quantile(each, 0.75), samples: timeline.Count(each) / c.SampleCells(of)}
 }
 
 // A Slower is a member whose volume is slower than another member's, although both seem to have the same
@@ -209,7 +209,7 @@ func slowerIn(all []*Member, cluster []int, of func(*Member) durations) map[int]
 	}
 
 	fastest := slices.MinFunc(counted, func(a, b int) int {
-		if of(all[a]).median < of(all[b]).median {
+		if of(all[a]).Median < of(all[b]).Median {
 			return -1
 		}
 		return 1
@@ -219,7 +219,7 @@ func slowerIn(all []*Member, cluster []int, of func(*Member) durations) map[int]
 	out, alike := map[int]*Slower{}, 0
 	for _, i := range counted {
 		own := of(all[i])
-		if !(own.median > slowerFactor*best.median && own.median > slowerFloorS && own.low > best.high) {
+		if !(own.Median > slowerFactor*best.Median && own.Median > slowerFloorS && own.Low > best.High) {
 			alike++
 			continue
 		}

@@ -68,21 +68,21 @@ const leastIntervals = 10
 
 // fewIntervals reports whether too few long intervals were recorded for a coincidence to mean anything.
 func (c *Case) fewIntervals() bool {
-	return c.Stall.PeriodS >= coarseFromS && c.Seconds(c.Stall.Active) < leastIntervals*c.Stall.PeriodS
+	return c.Stall.PeriodS >= CoarseFromS && c.Seconds(c.Stall.Active) < leastIntervals*c.Stall.PeriodS
 }
 
-// unsure downgrades a critical finding whose condition may well coincide with a database's stalls
+// Unsure downgrades a critical finding whose condition may well coincide with a database's stalls
 // by chance.
-func (c *Case) unsure(f *Finding, condition timeline.Mask) {
+func (c *Case) Unsure(f *Finding, condition timeline.Mask) {
 	if f.Severity == Critical && c.byChance(condition, coincidenceSure) {
 		f.Severity = Warning
 	}
 }
 
-// unrelated reports whether a condition covers no more of a database's stalled time than it would
+// Unrelated reports whether a condition covers no more of a database's stalled time than it would
 // by chance, so that it is not a cause. It does not apply to stalls of devices, which are measured
 // at the device itself.
-func (c *Case) unrelated(condition timeline.Mask) bool { return c.byChance(condition, coincidenceMost) }
+func (c *Case) Unrelated(condition timeline.Mask) bool { return c.byChance(condition, coincidenceMost) }
 
 // byChance reports whether a coincidence is more probable than the limit, both in the exact cells
 // and together with their neighbours, because a wait may be credited to the next cell. Each of the

@@ -15,9 +15,9 @@ const (
 	coincidenceSure = 0.005
 )
 
-// condition judges a rule by the cells in which its condition holds: how much of the stalled time
+// Condition judges a rule by the cells in which its condition holds: how much of the stalled time
 // is due to them. A condition that coincides with stalls no more than by chance is not a cause.
-func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
+func (r Rule) Condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
 	fraction, pIn, pOut := c.Attributable(cells)
 	if fraction < MinAttributable {
 		return Finding{}, false
@@ -31,7 +31,7 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 
 	// With no other time to compare with, the condition may simply be the normal state.
 	if !c.Comparable(cells) {
-		f.Severity = lessThanCritical(f.Severity)
+		f.Severity = LessThanCritical(f.Severity)
 		how := "nearly all"
 		if c.Stall.Active.Without(cells).Count() == 0 {
 			how = "all"
@@ -47,7 +47,7 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	}
 
 	if chance > coincidenceSure {
-		f.Severity = lessThanCritical(f.Severity)
+		f.Severity = LessThanCritical(f.Severity)
 	}
 
 	f.Evidence = append(f.Evidence,
@@ -59,8 +59,8 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	return f, true
 }
 
-// lessThanCritical lowers critical to warning and leaves other severities alone.
-func lessThanCritical(s Severity) Severity {
+// LessThanCritical lowers critical to warning and leaves other severities alone.
+func LessThanCritical(s Severity) Severity {
 	if s == Critical {
 		return Warning
 	}

@@ -12,9 +12,9 @@ import (
 // idShown is how many digits of a container's 64-digit ID are enough to find it.
 const idShown = 12
 
-// containerName is a container's readable name: pod/container, its name, or the last component of
+// ContainerName is a container's readable name: pod/container, its name, or the last component of
 // its cgroup path.
-func containerName(l labels.Labels) string {
+func ContainerName(l labels.Labels) string {
 	if pod := l.Get("pod"); pod != "" {
 		if c := l.Get("container"); c != "" {
 			return pod + "/" + c
@@ -44,9 +44,9 @@ func containerName(l labels.Labels) string {
 	return id
 }
 
-// groupAbove returns the parent cgroup, such as a pod's, if the limit is set there; "" if it is set
+// GroupAbove returns the parent cgroup, such as a pod's, if the limit is set there; "" if it is set
 // on the container itself. The host source samples a parent if its limit is the lowest.
-func (sig *Signals) groupAbove(l labels.Labels) Value {
+func (sig *Signals) GroupAbove(l labels.Labels) Value {
 	id := l.Get("id")
 	for _, signal := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerWrites} {
 		for _, t := range sig.Signal(signal) {
@@ -58,8 +58,8 @@ func (sig *Signals) groupAbove(l labels.Labels) Value {
 	return ""
 }
 
-// ofContainer returns a signal's values for the container of a track; nil if not measured.
-func (sig *Signals) ofContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
+// OfContainer returns a signal's values for the container of a track; nil if not measured.
+func (sig *Signals) OfContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
 	for _, t := range sig.Signal(signal) {
 		same := true
 		for _, l := range append([]string{"namespace", "pod", "container", "name", "id"}, more...) {
@@ -72,8 +72,8 @@ func (sig *Signals) ofContainer(signal *Signal, of timeline.Track, more ...strin
 	return nil
 }
 
-// figureOf adds evidence about a container if the value was measured.
-func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, unit string,
+// AddFigure adds evidence about a container if the value was measured.
+func (c *Case) AddFigure(f *Finding, text string, signal *Signal, value float64, unit string,
 	m timeline.Mask) {
 	if !math.IsNaN(value) {
 		f.Evidence = append(f.Evidence, c.Figure(text, signal, value, unit, m))
@@ -90,14 +90,18 @@ func (c *Case) ContainerBinds() (what, rule string) {
 	if !c.Stall.Any() {
 		return "", ""
 	}
-	if Share(c.containersHeldBack(), c.Stall.Cells) >= bindsShare {
+	if Share(c.ContainersHeldBack(), c.Stall.Cells) >= bindsShare {
 		return "the container's I/O limit", "container/io-limit"
 	}
 	for _, t := range c.Signal(ContainerCPUThrottled) {
-		at := timeline.Where(t.Values, func(x float64) bool { return x > throttledShare })
+		at := timeline.Where(t.Values, func(x float64) bool { return x > ThrottledShare })
 		if fraction, _, _ := c.Attributable(at); fraction >= bindsShare {
 			return "the container's CPU quota", "container/cpu-throttled"
 		}
 	}
 	return "", ""
 }
+
+// ThrottledShare is the share of the quota's periods in which a container was throttled, above
+// which clients notice: at one in four, every fourth operation waits up to a tenth of a second.
+const ThrottledShare = 0.25

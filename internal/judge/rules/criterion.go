@@ -197,7 +197,7 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	f.Evidence = []Evidence{
 		c.Figure(k.Calls, k.Classes, t.All, "", whole),
-		c.Figure(string(percentile(k.Quantile))+" over all of them", k.Classes, q, "seconds", whole),
+		c.Figure(string(Percentile(k.Quantile))+" over all of them", k.Classes, q, "seconds", whole),
 		c.Figure("median over all of them", k.Classes, t.Quantile(0.5), "seconds", whole),
 		c.Figure("criterion", nil, k.LimitS, "seconds", whole),
 	}
@@ -229,8 +229,8 @@ func (k Criterion) values(t Totals) Values {
 		upTo = Seconds(to)
 	}
 
-	return Values{"what": upperFirst(Called(k.What)), "lower": Called(k.What), "calls": Called(k.Calls),
-		"q": percentile(k.Quantile), "value": value, "limit": Seconds(k.LimitS),
+	return Values{"what": UpperFirst(Called(k.What)), "lower": Called(k.What), "calls": Called(k.Calls),
+		"q": Percentile(k.Quantile), "value": value, "limit": Seconds(k.LimitS),
 		"source": Called(k.Source), "median": medianText(t), "all": wholeCount(t.All),
 		"from": Seconds(from), "to": upTo}
 }
@@ -293,7 +293,7 @@ func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject str
 
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	f.Evidence = []Evidence{c.Figure(k.Calls, k.Classes, t.All, "", whole),
-		c.Figure(string(percentile(k.Quantile))+" over all of them", k.Classes, t.Quantile(k.Quantile),
+		c.Figure(string(Percentile(k.Quantile))+" over all of them", k.Classes, t.Quantile(k.Quantile),
 			"seconds", whole),
 		c.Figure("criterion", nil, k.LimitS, "seconds", whole)}
 
@@ -325,7 +325,8 @@ func medianText(t Totals) Value {
 	return Seconds(t.Quantile(0.5))
 }
 
-func percentile(q float64) Value { return Value("p" + strconv.FormatFloat(100*q, 'g', 4, 64)) }
+// Percentile names a quantile: "p99".
+func Percentile(q float64) Value { return Value("p" + strconv.FormatFloat(100*q, 'g', 4, 64)) }
 
 // nearlyWhole formats a ratio so that one just below the whole does not read "100 %".
 func nearlyWhole(r float64) Value {

@@ -20,14 +20,14 @@ func (c *Case) Cycles() []Cycle {
 	return out
 }
 
-// logApart reports whether a log already has a separate device.
-func (c *Case) logApart() bool {
+// LogApart reports whether a log already has a separate device.
+func (c *Case) LogApart() bool {
 	return slices.ContainsFunc(c.Pack.Engines(),
 		func(e Knowledge) bool { return e.Log.Apart != nil && e.Log.Apart(c) })
 }
 
-// besideLog names what clients waited for in addition to the log; "" if unknown.
-func (c *Case) besideLog() Value {
+// BesideLog names what clients waited for in addition to the log; "" if unknown.
+func (c *Case) BesideLog() Value {
 	for _, e := range c.Pack.Engines() {
 		if e.Log.AlsoWaited == nil {
 			continue
@@ -39,14 +39,14 @@ func (c *Case) besideLog() Value {
 	return ""
 }
 
-// logLate reports whether an engine's log syncs miss its own criterion.
-func (c *Case) logLate() bool {
+// LogLate reports whether an engine's log syncs miss its own criterion.
+func (c *Case) LogLate() bool {
 	return slices.ContainsFunc(c.Pack.Engines(),
 		func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(&c.Signals) })
 }
 
-// logSyncing is the largest share of the cells in which a log's sync was in progress.
-func (c *Case) logSyncing(cells timeline.Mask) (share float64) {
+// LogSyncing is the largest share of the cells in which a log's sync was in progress.
+func (c *Case) LogSyncing(cells timeline.Mask) (share float64) {
 	for _, e := range c.Pack.Engines() {
 		if e.Log.Syncing == nil {
 			continue

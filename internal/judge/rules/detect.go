@@ -69,7 +69,7 @@ func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
 // stallThresholds returns the latencies above which cells are stalled, based on the usual latency
 // around each cell. A recording of a few hours has a single threshold.
 func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
-	coarse := s.PeriodS >= coarseFromS && !s.Sampled
+	coarse := s.PeriodS >= CoarseFromS && !s.Sampled
 	if coarse {
 		floor = coarseFloor(s.PeriodS, floor)
 	}
@@ -117,7 +117,7 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 // other seconds: one second at the floor raises the mean of ten by a tenth of the floor. So the floor
 // falls with the interval's length, but not below coarseLeastS, which is still several times the usual.
 const (
-	coarseFromS  = 5.0
+	CoarseFromS  = 5.0
 	coarseLeastS = 0.005
 	// A short stall adds the same to a long interval's mean whatever is usual, so it counts from
 	// coarseFactor times the usual.
@@ -202,7 +202,7 @@ func StallThreshold(usual float64) float64 {
 // a short burst. The value comes from the given signals.
 func (t Time) Usual(values []float64, of ...*Signal) float64 {
 	usual := timeline.Quantile(values, 0.5)
-	if t.ResolutionS(of...) < coarseFromS {
+	if t.ResolutionS(of...) < CoarseFromS {
 		return usual
 	}
 	if quick := timeline.Quantile(values, 0.25); usual > mixed*quick {

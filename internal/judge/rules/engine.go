@@ -213,3 +213,11 @@ type Way struct {
 	Kind string // the kind of source it creates, not requested from users who gave one; "" if none
 	Text string
 }
+
+// Synced describes what one client of an engine gets from a disk, given the duration of one sync, for
+// engines whose vendor states no criterion.
+type Synced struct {
+	// Does describes what can happen at most once per sync: "commits at most %s times per second".
+	Does   string
+	Source string
+}

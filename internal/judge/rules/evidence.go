@@ -39,7 +39,7 @@ func (r Rule) Finding(subject string) Finding {
 // the sessions is not enough: they may have waited for a fraction of a second.
 func (t Time) serious(s Stall) bool {
 	stalled, seen := t.Seconds(s.AsSampled().Without(s.Unsure)), t.Seconds(s.Observed)
-	if s.Sampled && t.Seconds(s.AsSampled()) <= s.PeriodS && s.PeriodS >= coarseFromS {
+	if s.Sampled && t.Seconds(s.AsSampled()) <= s.PeriodS && s.PeriodS >= CoarseFromS {
 		return false
 	}
 	return stalled >= max(5, 0.01*seen) || stalled >= 300
@@ -68,4 +68,9 @@ func (st *Stalls) SeverityOf(share float64) Severity {
 		return Critical
 	}
 	return Warning
+}
+
+// Remark is evidence without a number that covers the entire recording.
+func (t Time) Remark(text string) Evidence {
+	return Evidence{Text: text, From: t.Whole().From, To: t.Whole().To}
 }

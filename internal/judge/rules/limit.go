@@ -41,23 +41,23 @@ func (sig *Signals) Limits() []Limit {
 		held := timeline.Track{Labels: t.Labels, Values: make([]float64, sig.Grid.N)}
 		for k := range held.Values {
 			held.Values[k] = math.NaN()
-			if t.Values[k] > saturatedBusy && queue[k] > saturatedQueue {
+			if t.Values[k] > SaturatedBusy && queue[k] > SaturatedQueue {
 				held.Values[k] = t.Values[k]
 			}
 		}
 
-		k := findCeiling(sig, held, nil)
-		l := Limit{Device: dev, Saturated: k.saturated, RequestBytes: k.requestBytes}
-		if k.hasIOPS {
-			l.IOPS, l.Counts = &k.iops, strings.TrimSpace(k.kindOfOps())
-			limit, _ := soldIOPS(k.iops.Level)
-			l.SoldIOPS = limit.what
+		k := FindCeiling(sig, held, nil)
+		l := Limit{Device: dev, Saturated: k.Saturated, RequestBytes: k.RequestBytes}
+		if k.HasIOPS {
+			l.IOPS, l.Counts = &k.Iops, strings.TrimSpace(k.KindOfOps())
+			limit, _ := SoldIOPS(k.Iops.Level)
+			l.SoldIOPS = limit.What
 		}
 
-		if k.hasTP {
-			l.Throughput = &k.throughput
-			limit, _ := soldThroughput(k.throughput.Level)
-			l.SoldThroughput = limit.what
+		if k.HasTP {
+			l.Throughput = &k.Throughput
+			limit, _ := SoldThroughput(k.Throughput.Level)
+			l.SoldThroughput = limit.What
 		}
 
 		out = append(out, l)

@@ -119,7 +119,7 @@ func (sig *Signals) StallOf(l Logged, atLeast float64, s Stall) (Stall, bool) {
 // Covers reports whether metrics are sampled often enough to show a stall of seconds. Then a log, which
 // has only the slow calls, is not needed to find stalls; otherwise it is the better source.
 func (sig *Signals) Covers(of *Signal) bool {
-	return sig.Measured(of) && sig.ResolutionS(of) < coarseFromS
+	return sig.Measured(of) && sig.ResolutionS(of) < CoarseFromS
 }
 
 // manyLogged is how many slow calls that clients wait for are more than a few long ones.

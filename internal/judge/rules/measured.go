@@ -61,3 +61,11 @@ func (sig *Signals) For(s *Signal, label, value string) []float64 {
 	}
 	return nil
 }
+
+// ValueAt is a value of a series; NaN if the series has none.
+func ValueAt(values []float64, k int) float64 {
+	if k >= len(values) {
+		return math.NaN()
+	}
+	return values[k]
+}

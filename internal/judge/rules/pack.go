@@ -15,6 +15,7 @@ import (
 // those of the engines that it was made from. A nil Pack is empty. A Pack is immutable and safe for
 // concurrent use.
 type Pack struct {
+	core    Core
 	engines []Knowledge
 	signals []*Signal
 	byName  map[string]*Signal
@@ -22,11 +23,21 @@ type Pack struct {
 	wanted  func() func(metric string) bool
 }
 
+// A Core is the rules that belong to no engine.
+type Core struct {
+	// Evidence are the rules about what was not recorded. They are judged before all others.
+	Evidence []Rule
+	// Rules are in the order in which they are judged; Scripts are the tests of all of the core's rules,
+	// testdata/<id with - for />.test.
+	Rules   []Rule
+	Scripts fs.FS
+}
+
 // NewPack makes the pack of the core and of the given engines. It panics if two signals or two
 // rules have the same name, or if a rule or a signal is invalid: the pack is part of the program,
 // and every test of it makes one.
-func NewPack(engines []Knowledge) *Pack {
-	p := &Pack{engines: engines, byName: map[string]*Signal{}}
+func NewPack(of Core, engines []Knowledge) *Pack {
+	p := &Pack{core: of, engines: engines, byName: map[string]*Signal{}}
 	p.addSignals()
 	p.addRules()
 	p.wanted = sync.OnceValue(p.readWanted)
@@ -79,8 +90,12 @@ func (p *Pack) addRules() {
 		return out
 	}
 
-	p.rules = slices.Concat([]Rule{evidenceGap(), evidenceElsewhere()}, ofEngines(symptom), p.coreRules(),
-		ofEngines(func(r Rule) bool { return !symptom(r) }))
+	p.rules = slices.Concat(
+		p.core.Evidence,
+		ofEngines(symptom),
+		p.core.Rules,
+		ofEngines(func(r Rule) bool { return !symptom(r) }),
+	)
 	seen := map[string]bool{}
 	for i, r := range p.rules {
 		if seen[r.ID] {
@@ -134,8 +149,8 @@ func (p *Pack) Engines() []Knowledge {
 	return p.engines
 }
 
-// hints are the engines' remarks on a setting, in parentheses; "" if there are none.
-func (p *Pack) hints(of func(Knowledge) string) string {
+// Hints are the engines' remarks on a setting, in parentheses; "" if there are none.
+func (p *Pack) Hints(of func(Knowledge) string) string {
 	var out []string
 	for _, e := range p.Engines() {
 		if h := of(e); h != "" {
@@ -179,7 +194,7 @@ func (p *Pack) Rule(id string) (Rule, error) {
 
 // Scripts are the test scripts of the rules, by folder: testdata/<id with - for />.test in each.
 func (p *Pack) Scripts() []fs.FS {
-	out := []fs.FS{scripts}
+	out := []fs.FS{p.core.Scripts}
 	for _, e := range p.engines {
 		out = append(out, e.Scripts)
 	}

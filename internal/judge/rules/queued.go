@@ -9,8 +9,8 @@ import (
 // A stall shorter than two samples never fills a sample. Its queue shows as a burst in the cell in
 // which the stall began or, because operations are credited when they end, in the cell before.
 const (
-	shortStallCells = 2
-	burstQueue      = 4.0 // times the device's usual queue
+	ShortStallCells = 2
+	BurstQueue      = 4.0 // times the device's usual queue
 	burstBusy       = 0.5 // of the cell
 )
 
@@ -23,14 +23,14 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	}
 
 	// If stalls are only known per minute, the shortest stall is a minute.
-	full, burst := queued, c.queueBursts()
-	short := shortStallCells
+	full, burst := queued, c.QueueBursts()
+	short := ShortStallCells
 	if sampled := int(math.Round(c.Stall.PeriodS / c.Grid.StepSeconds())); sampled > short {
 		short, burst = sampled, burst.Or(full)
 	}
 
 	for _, e := range in.Episodes() {
-		if short == shortStallCells && e.Cells() > short {
+		if short == ShortStallCells && e.Cells() > short {
 			continue
 		}
 		// Test each short part separately, so that one burst does not explain a long stretch.
@@ -45,13 +45,13 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	return Share(queued, in), true
 }
 
-// coarsest is the longer of the sampling periods of the stalls and of a device's signal, in
+// Coarsest is the longer of the sampling periods of the stalls and of a device's signal, in
 // seconds.
-func (c *Case) coarsest(of *Signal) float64 { return max(c.Stall.PeriodS, c.ResolutionS(of)) }
+func (c *Case) Coarsest(of *Signal) float64 { return max(c.Stall.PeriodS, c.ResolutionS(of)) }
 
-// queueBursts marks the cells in which some device's queue is far longer than usual and the device
+// QueueBursts marks the cells in which some device's queue is far longer than usual and the device
 // is busy for much of the cell.
-func (c *Case) queueBursts() timeline.Mask {
+func (c *Case) QueueBursts() timeline.Mask {
 	m := make(timeline.Mask, c.Grid.N)
 	for _, t := range c.Signal(DiskBusy) {
 		q := c.For(DiskQueue, "device", t.Labels.Get("device"))
@@ -59,7 +59,7 @@ func (c *Case) queueBursts() timeline.Mask {
 		if q == nil || math.IsNaN(usual) {
 			continue
 		}
-		least := max(2, burstQueue*usual)
+		least := max(2, BurstQueue*usual)
 		m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x >= burstBusy }).
 			And(timeline.Where(q, func(x float64) bool { return x >= least })))
 	}

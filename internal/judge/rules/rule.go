@@ -1,4 +1,4 @@
-// Package rules is the pack: what Plimsoll knows about why writes stall.
+// Package rules is the language in which Plimsoll states why writes stall.
 //
 // A rule is a claim about a recording, with the condition under which it holds. The condition is
 // PromQL over signals, and a signal is PromQL over exporters' metric names, with an alternative for
@@ -10,8 +10,9 @@
 // is not the cause, or what will not help). A rule whose signals a source cannot provide is not
 // measurable. A missing measurement is never treated as zero.
 //
-// Each rule has one file here, one script in testdata with a positive, a negative and a
-// not-measurable case, and one page in docs/rules.
+// The signals of disks, hosts, containers and clients are declared here, because rules of every engine
+// read them, and so are the detectors that several rules need: of ceilings, of devices that became slow
+// by themselves, of layers. The rules are in package corerules and in the engines' folders.
 package rules
 
 import (

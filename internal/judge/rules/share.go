@@ -119,16 +119,16 @@ func (st *Stalls) attributable(condition, stalled timeline.Mask) (fraction, pIn,
 func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
 	m = make(timeline.Mask, sig.Grid.N)
 	for _, t := range sig.Signal(DiskBusy) {
-		if full, ok := sig.saturated(t); ok {
+		if full, ok := sig.SaturatedTrack(t); ok {
 			m, measured = m.Or(full), true
 		}
 	}
 	return m, measured
 }
 
-// saturated does the same for the device of one track of DiskBusy; false if its queue is not
+// SaturatedTrack does the same for the device of one track of DiskBusy; false if its queue is not
 // measured.
-func (sig *Signals) saturated(busy timeline.Track) (timeline.Mask, bool) {
+func (sig *Signals) SaturatedTrack(busy timeline.Track) (timeline.Mask, bool) {
 	q := sig.For(DiskQueue, "device", busy.Labels.Get("device"))
 	if q == nil {
 		return make(timeline.Mask, sig.Grid.N), false

@@ -38,7 +38,7 @@ func (c *Case) sayInCycle(f *Finding, s Stall) {
 			}
 		}
 
-		worst := timeline.Top(only(s.Latency, s.Cells.And(near)), 1).Episodes()
+		worst := timeline.Top(Within(s.Latency, s.Cells.And(near)), 1).Episodes()
 		if len(worst) == 0 {
 			continue
 		}

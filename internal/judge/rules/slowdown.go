@@ -15,15 +15,15 @@ import (
 // reasons for waiting: a burst moves more, a cap is the highest rate ever reached, larger requests
 // take longer each, a busy CPU delays everything.
 const (
-	slowFactor   = 3.0   // times the usual await of the same kind of request
-	slowLeastS   = 0.001 // longer than usual, in seconds
+	SlowFactor   = 3.0   // times the usual await of the same kind of request
+	SlowLeastS   = 0.001 // longer than usual, in seconds
 	slowCells    = 4     // minimum intervals of the slow time
 	slowRequests = 20.0  // minimum requests in the slow time
 	calmCells    = 8     // minimum intervals in which the device served as much quickly
 	calmQuick    = 0.8   // share of the intervals with as much load that are quick
 	calmGap      = 2.0   // times the 95th percentile of the intervals that are not slow
-	asMuchOps    = 0.95
-	asMuchBytes  = 0.9
+	AsMuchOps    = 0.95
+	AsMuchBytes  = 0.9
 	notMore      = 1.2 // times the usual rates: above this it is a burst, and a burst queues
 	alikeSize    = 1.5 // times the usual size of a request
 	// On a slow volume, waiting writes are merged, so requests grow. Their bytes are not the reason if
@@ -33,49 +33,49 @@ const (
 	quickFactor = 1.5 // times its usual await: a peer below this is as quick as ever
 	alikeFactor = 2.0 // and one above this is slow too
 	flushFactor = 2.0 // times the usual flushes: each empties a cache first
-	slowCPU     = 0.95
+	SlowCPU     = 0.95
 	sameRates   = 0.03 // two devices with the same rates are one: a partition, a volume of one leg
 	slowLimit   = 0.3  // share of the slow time over an EBS limit above which the limit is the cause
 )
 
-// A slowdown is a device that became slow by itself.
-type slowdown struct {
-	device string
-	kind   string // "reads" or "writes"
+// A Slowdown is a device that became slow by itself.
+type Slowdown struct {
+	Device string
+	Kind   string // "reads" or "writes"
 	// cells are slow; in calm ones the device served at least as much, quickly.
-	cells, calm timeline.Mask
+	Cells, Calm timeline.Mask
 	// slow are all cells in which requests took that much longer, including those in which nothing
 	// stalled.
-	slow timeline.Mask
-	slowS, usualS, ops, usualOps,
-	moved, usualMoved float64
-	flat bool // its rate hardly varies meanwhile, as at a limit
-	less bool // it served clearly less than usual while requests queued
+	Slow timeline.Mask
+	SlowS, UsualS, Ops, UsualOps,
+	Moved, UsualMoved float64
+	Flat bool // its rate hardly varies meanwhile, as at a limit
+	Less bool // it served clearly less than usual while requests queued
 	// right after the slow time it served as much as ever: credits do not refill under load
-	recovered       bool
-	quick, alike    []string // devices with traffic that were quick meanwhile, or slow too
-	excluded        []string // reasons that the counters rule out
-	instanceLimited bool     // EBS counted time over the instance's limit
+	Recovered       bool
+	Quick, Alike    []string // devices with traffic that were quick meanwhile, or slow too
+	Excluded        []string // reasons that the counters rule out
+	InstanceLimited bool     // EBS counted time over the instance's limit
 }
 
-// slowdowns are the devices that were slow by themselves in the stalled time, computed once.
-func (c *Case) slowdowns() []*slowdown { return Once(c, "slowdowns", c.findSlowdowns) }
+// Slowdowns are the devices that were slow by themselves in the stalled time, computed once.
+func (c *Case) Slowdowns() []*Slowdown { return Once(c, "slowdowns", c.findSlowdowns) }
 
-func (c *Case) findSlowdowns() []*slowdown {
+func (c *Case) findSlowdowns() []*Slowdown {
 	if !c.Stall.Any() {
 		return nil
 	}
 
-	var out []*slowdown
+	var out []*Slowdown
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
-		var best *slowdown
+		var best *Slowdown
 		for _, kind := range []struct {
 			name       string
 			await, ops *Signal
 		}{{"reads", DiskReadAwait, DiskReads}, {"writes", DiskWriteAwait, DiskWrites}} {
 			s := c.slowdown(dev, kind.name, t.Values, c.For(kind.await, "device", dev), c.For(kind.ops, "device", dev))
-			if s != nil && (best == nil || s.slowS/s.usualS > best.slowS/best.usualS) {
+			if s != nil && (best == nil || s.SlowS/s.UsualS > best.SlowS/best.UsualS) {
 				best = s
 			}
 		}
@@ -90,7 +90,7 @@ func (c *Case) findSlowdowns() []*slowdown {
 }
 
 // slowdown compares one kind of request on a device with comparable time; nil if it was no slower.
-func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
+func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *Slowdown {
 	moved := c.For(DiskMoved, "device", dev)
 	around := c.Stall.Active.Without(c.Stall.Cells.Widen(1, 1))
 	if await == nil || ops == nil || moved == nil ||
@@ -98,71 +98,71 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 		return nil
 	}
 
-	s := &slowdown{device: dev, kind: kind}
+	s := &Slowdown{Device: dev, Kind: kind}
 	usual := timeline.Quantile(timeline.At(await, around), 0.5)
 
 	// The slow cells in the stalled time: the device's counters may credit a wait a cell later.
-	slow := timeline.Where(await, func(x float64) bool { return x >= slowFactor*usual && x >= usual+slowLeastS })
-	s.slow = slow
-	s.cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
-	requests := timeline.Sum(timeline.At(ops, s.cells)) * c.Grid.StepSeconds()
+	slow := timeline.Where(await, func(x float64) bool { return x >= SlowFactor*usual && x >= usual+SlowLeastS })
+	s.Slow = slow
+	s.Cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
+	requests := timeline.Sum(timeline.At(ops, s.Cells)) * c.Grid.StepSeconds()
 
 	// The test for chance uses all slow cells, since those above were selected by the stalls.
-	if c.unrelated(slow) {
+	if c.Unrelated(slow) {
 		return nil
 	}
-	if s.cells.Count() < slowCells || requests < slowRequests ||
-		Share(s.cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
+	if s.Cells.Count() < slowCells || requests < slowRequests ||
+		Share(s.Cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
 		return nil
 	}
 
-	s.ops, s.moved = timeline.Quantile(timeline.At(all, s.cells), 0.5),
-		timeline.Quantile(timeline.At(moved, s.cells), 0.5)
-	s.slowS = timeline.Quantile(timeline.At(await, s.cells), 0.5)
-	size := s.moved / s.ops
+	s.Ops, s.Moved = timeline.Quantile(timeline.At(all, s.Cells), 0.5),
+		timeline.Quantile(timeline.At(moved, s.Cells), 0.5)
+	s.SlowS = timeline.Quantile(timeline.At(await, s.Cells), 0.5)
+	size := s.Moved / s.Ops
 
 	// Comparable cells have as high a load, with requests that are no smaller.
-	kindOps := timeline.Quantile(timeline.At(ops, s.cells), 0.5)
-	around = around.Without(s.cells)
+	kindOps := timeline.Quantile(timeline.At(ops, s.Cells), 0.5)
+	around = around.Without(s.Cells)
 
 	comparable := make(timeline.Mask, c.Grid.N)
 	for k := range comparable {
-		comparable[k] = around[k] && await[k] > 0 && all[k] >= asMuchOps*s.ops && moved[k] >= asMuchBytes*s.moved &&
-			ops[k] >= asMuchOps*kindOps &&
-			(moved[k]/all[k] >= size/alikeSize || size/leastRate <= s.slowS*ownBytes)
+		comparable[k] = around[k] && await[k] > 0 && all[k] >= AsMuchOps*s.Ops && moved[k] >= AsMuchBytes*s.Moved &&
+			ops[k] >= AsMuchOps*kindOps &&
+			(moved[k]/all[k] >= size/alikeSize || size/leastRate <= s.SlowS*ownBytes)
 	}
 
-	s.calm = comparable.And(timeline.Where(await, func(x float64) bool { return x <= s.slowS/slowFactor }))
-	if s.calm.Count() < calmCells || Share(s.calm, comparable) < calmQuick {
+	s.Calm = comparable.And(timeline.Where(await, func(x float64) bool { return x <= s.SlowS/SlowFactor }))
+	if s.Calm.Count() < calmCells || Share(s.Calm, comparable) < calmQuick {
 		return nil
 	}
 
-	s.usualS = timeline.Quantile(timeline.At(await, s.calm), 0.5)
-	s.usualOps, s.usualMoved = timeline.Quantile(timeline.At(all, around), 0.5),
+	s.UsualS = timeline.Quantile(timeline.At(await, s.Calm), 0.5)
+	s.UsualOps, s.UsualMoved = timeline.Quantile(timeline.At(all, around), 0.5),
 		timeline.Quantile(timeline.At(moved, around), 0.5)
-	if s.slowS < s.usualS+slowLeastS || s.ops > notMore*s.usualOps || s.moved > notMore*s.usualMoved {
+	if s.SlowS < s.UsualS+SlowLeastS || s.Ops > notMore*s.UsualOps || s.Moved > notMore*s.UsualMoved {
 		return nil
 	}
 
-	in := timeline.At(all, s.cells)
+	in := timeline.At(all, s.Cells)
 
 	// A slowdown is a distinct state, not just the far end of a latency that always varies.
 	others := timeline.Where(ops, func(x float64) bool { return x > 0 }).Without(slow.Widen(1, 1))
-	if timeline.Quantile(timeline.At(await, others), 0.95) > s.slowS/calmGap {
+	if timeline.Quantile(timeline.At(await, others), 0.95) > s.SlowS/calmGap {
 		return nil
 	}
 
-	s.flat = timeline.Quantile(in, 0.9) <= (1+2*capTolerance)*timeline.Quantile(in, 0.1)
+	s.Flat = timeline.Quantile(in, 0.9) <= (1+2*CapTolerance)*timeline.Quantile(in, 0.1)
 	queue := c.For(DiskQueue, "device", dev)
-	s.less = s.ops < lessDone*s.usualOps && timeline.Quantile(timeline.At(queue, s.cells),
-		0.5) > timeline.Quantile(timeline.At(queue, s.calm), 0.5)
-	s.recovered = s.recovers(all, await)
-	s.excluded = append(s.excluded,
+	s.Less = s.Ops < lessDone*s.UsualOps && timeline.Quantile(timeline.At(queue, s.Cells),
+		0.5) > timeline.Quantile(timeline.At(queue, s.Calm), 0.5)
+	s.Recovered = s.recovers(all, await)
+	s.Excluded = append(s.Excluded,
 		fmt.Sprintf("Higher load: %s and %s meanwhile; it served at least as much in %d other intervals, %s of them quickly.",
-			units.Value(s.ops, "1/s"), units.Value(s.moved, "bytes/s"), comparable.Count(),
-			units.Percent(Share(s.calm, comparable))),
+			units.Value(s.Ops, "1/s"), units.Value(s.Moved, "bytes/s"), comparable.Count(),
+			units.Percent(Share(s.Calm, comparable))),
 		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time used for comparison.", units.Bytes(size),
-			units.Bytes(timeline.Quantile(timeline.At(ratio(moved, all), s.calm), 0.5))))
+			units.Bytes(timeline.Quantile(timeline.At(Ratio(moved, all), s.Calm), 0.5))))
 
 	return s
 }
@@ -170,8 +170,8 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 // Degraded reports whether a device was slow by itself in most of some cells and then as quick as
 // ever.
 func (c *Case) Degraded(cells timeline.Mask) bool {
-	return slices.ContainsFunc(c.slowdowns(), func(s *slowdown) bool {
-		return s.recovered && !s.instanceLimited && Share(s.cells.Widen(1, 1), cells) >= degradedMost
+	return slices.ContainsFunc(c.Slowdowns(), func(s *Slowdown) bool {
+		return s.Recovered && !s.InstanceLimited && Share(s.Cells.Widen(1, 1), cells) >= degradedMost
 	})
 }
 
@@ -180,12 +180,12 @@ func (c *Case) Degraded(cells timeline.Mask) bool {
 const degradedMost = 0.7
 
 // recovers reports whether a device served as much as ever, quickly, right after it was slow.
-func (s *slowdown) recovers(ops, await []float64) bool {
-	eps := s.cells.Episodes()
+func (s *Slowdown) recovers(ops, await []float64) bool {
+	eps := s.Cells.Episodes()
 	last := eps[len(eps)-1].Last
 	after := timeline.MaskOf(len(ops), []timeline.Episode{{First: last + 1, Last: last + 2*slowCells}})
-	quick := timeline.Where(await, func(x float64) bool { return x <= s.slowS/slowFactor })
-	return Share(timeline.Where(ops, func(x float64) bool { return x >= lessDone*s.usualOps }).And(quick),
+	quick := timeline.Where(await, func(x float64) bool { return x <= s.SlowS/SlowFactor })
+	return Share(timeline.Where(ops, func(x float64) bool { return x >= lessDone*s.UsualOps }).And(quick),
 		after) >= calmQuick
 }
 
@@ -203,8 +203,8 @@ func reaching(mask, into timeline.Mask) timeline.Mask {
 	return out
 }
 
-// ratio divides one series by another; NaN if the divisor is not positive.
-func ratio(a, b []float64) []float64 {
+// Ratio divides one series by another; NaN if the divisor is not positive.
+func Ratio(a, b []float64) []float64 {
 	out := make([]float64, len(a))
 	for k := range out {
 		if out[k] = math.NaN(); b[k] > 0 {
@@ -216,11 +216,11 @@ func ratio(a, b []float64) []float64 {
 
 // ownFault rules out other reasons for delayed requests: limits that EBS counts, flushes, the CPUs
 // and memory.
-func (c *Case) ownFault(s *slowdown) bool {
+func (c *Case) ownFault(s *Slowdown) bool {
 	over := func(signals ...*Signal) (share float64, measured bool) {
 		for _, of := range signals {
 			for _, t := range c.Signal(of) {
-				if x := timeline.Mean(timeline.At(t.Values, s.cells)); x == x {
+				if x := timeline.Mean(timeline.At(t.Values, s.Cells)); x == x {
 					share, measured = max(share, x), true
 				}
 			}
@@ -234,75 +234,75 @@ func (c *Case) ownFault(s *slowdown) bool {
 	}
 
 	if counted {
-		s.excluded = append(s.excluded, "The volume's own limits: EBS counted "+units.Percent(volume)+
+		s.Excluded = append(s.Excluded, "The volume's own limits: EBS counted "+units.Percent(volume)+
 			" of the time over them.")
 	}
 
 	instance, counted := over(EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded)
-	s.instanceLimited = instance >= slowLimit
-	if counted && !s.instanceLimited {
-		s.excluded = append(s.excluded, "The instance's limits: EBS counted "+units.Percent(instance)+
+	s.InstanceLimited = instance >= slowLimit
+	if counted && !s.InstanceLimited {
+		s.Excluded = append(s.Excluded, "The instance's limits: EBS counted "+units.Percent(instance)+
 			" of the time over them.")
 	}
 
-	if flushes := c.For(DiskFlushes, "device", s.device); flushes != nil {
-		then, usual := timeline.Mean(timeline.At(flushes, s.cells)), timeline.Mean(timeline.At(flushes, s.calm))
+	if flushes := c.For(DiskFlushes, "device", s.Device); flushes != nil {
+		then, usual := timeline.Mean(timeline.At(flushes, s.Cells)), timeline.Mean(timeline.At(flushes, s.Calm))
 		if then > flushFactor*usual && then > 1 {
 			return false
 		}
-		s.excluded = append(s.excluded,
+		s.Excluded = append(s.Excluded,
 			fmt.Sprintf("More flushes: %s meanwhile, %s at other times.", units.Value(then, "1/s"),
 				units.Value(usual, "1/s")))
 	}
 
-	if busy := timeline.Quantile(timeline.At(c.One(CPUBusy), s.cells), 0.5); busy == busy {
-		if busy >= slowCPU {
+	if busy := timeline.Quantile(timeline.At(c.One(CPUBusy), s.Cells), 0.5); busy == busy {
+		if busy >= SlowCPU {
 			return false
 		}
-		s.excluded = append(s.excluded, "The CPUs: "+units.Percent(busy)+" busy meanwhile.")
+		s.Excluded = append(s.Excluded, "The CPUs: "+units.Percent(busy)+" busy meanwhile.")
 	}
 
-	if swapped := timeline.Mean(timeline.At(c.One(SwapOut), s.cells)); swapped == swapped {
+	if swapped := timeline.Mean(timeline.At(c.One(SwapOut), s.Cells)); swapped == swapped {
 		if swapped > swapping {
 			return false
 		}
-		s.excluded = append(s.excluded, "Swapping: "+units.Value(swapped, "1/s")+" pages swapped out meanwhile.")
+		s.Excluded = append(s.Excluded, "Swapping: "+units.Value(swapped, "1/s")+" pages swapped out meanwhile.")
 	}
 
 	return true
 }
 
 // peersOf compares each other device with itself at other times.
-func (c *Case) peersOf(s *slowdown) {
-	own := c.For(DiskOps, "device", s.device)
+func (c *Case) peersOf(s *Slowdown) {
+	own := c.For(DiskOps, "device", s.Device)
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
 
 		// Each peer is compared with itself, because devices differ in speed.
-		then, usual := c.eachOf(dev, t.Values, s.cells), c.eachOf(dev, t.Values, s.calm)
+		then, usual := c.eachOf(dev, t.Values, s.Cells), c.eachOf(dev, t.Values, s.Calm)
 
 		// A peer with almost no requests cannot show that the path was healthy.
-		if dev == s.device || !(timeline.Sum(timeline.At(t.Values, s.cells))*c.Grid.StepSeconds() >= slowRequests) {
+		if dev == s.Device || !(timeline.Sum(timeline.At(t.Values, s.Cells))*c.Grid.StepSeconds() >= slowRequests) {
 			continue
 		}
 
 		// Members that replicate each other also issue the same requests. Only devices whose requests take
 		// as long, or that are layered on each other, are the same device.
-		if sameDevice(own, t.Values, s.cells.Or(s.calm)) &&
-			(onEachOther(s.device, dev) || then*alikeFactor > s.slowS) {
+		if SameDevice(own, t.Values, s.Cells.Or(s.Calm)) &&
+			(onEachOther(s.Device, dev) || then*alikeFactor > s.SlowS) {
 			continue
 		}
 
 		switch {
-		case then <= quickFactor*usual || then <= usual+slowLeastS/2:
-			s.quick = append(s.quick, dev)
+		case then <= quickFactor*usual || then <= usual+SlowLeastS/2:
+			s.Quick = append(s.Quick, dev)
 		case then >= alikeFactor*usual:
-			s.alike = append(s.alike, dev)
+			s.Alike = append(s.Alike, dev)
 		}
 	}
 
-	if len(s.quick) > 0 {
-		s.excluded = append(s.excluded, "The host and its path to storage: "+string(joined(s.quick))+
+	if len(s.Quick) > 0 {
+		s.Excluded = append(s.Excluded, "The host and its path to storage: "+string(Joined(s.Quick))+
 			" served requests at their usual speed in that time.")
 	}
 }
@@ -330,8 +330,8 @@ func (c *Case) eachOf(dev string, ops []float64, in timeline.Mask) float64 {
 	return waited / n
 }
 
-// sameDevice reports whether two devices complete the same requests.
-func sameDevice(a, b []float64, in timeline.Mask) bool {
+// SameDevice reports whether two devices complete the same requests.
+func SameDevice(a, b []float64, in timeline.Mask) bool {
 	x, y := timeline.At(a, in), timeline.At(b, in)
 	return timeline.Correlation(x, y) > 0.99 &&
 		math.Abs(timeline.Sum(x)-timeline.Sum(y)) <= sameRates*timeline.Sum(x)
@@ -339,15 +339,18 @@ func sameDevice(a, b []float64, in timeline.Mask) bool {
 
 // onEachOther reports whether one device may be layered on the other, by their names.
 func onEachOther(a, b string) bool {
-	return stacked(a) || stacked(b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+	return Stacked(a) || Stacked(b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
 // layerNames are the kernel's prefixes for stacked devices: device-mapper (LVM, dm-crypt,
 // multipath), RAIDs, loop devices, bcache and DRBD.
 var layerNames = []string{"dm-", "md", "mpath", "loop", "bcache", "drbd"}
 
-// stacked reports whether a device is built on others, by its name.
-func stacked(device string) bool {
+// Stacked reports whether a device is built on others, by its name.
+func Stacked(device string) bool {
 	name := strings.TrimPrefix(device, hostOf(device))
 	return slices.ContainsFunc(layerNames, func(p string) bool { return strings.HasPrefix(name, p) })
 }
+
+// swapping is the rate of pages swapped out per second above which memory counts as short.
+const swapping = 100.0

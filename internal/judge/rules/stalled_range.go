@@ -34,7 +34,7 @@ func (t Time) StalledRange(s Stall, seen timeline.Mask) (least, most float64) {
 		usual = timeline.Quantile(s.Latency, 0.25)
 	}
 
-	for _, e := range t.intervals(stalled, s.PeriodS) {
+	for _, e := range t.Intervals(stalled, s.PeriodS) {
 		least += s.leastOf(e, usual, float64(e.Cells())*t.Grid.StepSeconds())
 	}
 
@@ -81,9 +81,9 @@ func (s Stall) leastOf(e timeline.Episode, usual, lengthS float64) float64 {
 // what flash takes.
 const deviceStallS = 0.005
 
-// intervals divides a mask's episodes into the sampling intervals of a detector with the given
+// Intervals divides a mask's episodes into the sampling intervals of a detector with the given
 // period.
-func (t Time) intervals(m timeline.Mask, periodS float64) []timeline.Episode {
+func (t Time) Intervals(m timeline.Mask, periodS float64) []timeline.Episode {
 	cells := max(1, int(math.Round(periodS/t.Grid.StepSeconds())))
 	var out []timeline.Episode
 	for _, e := range m.Episodes() {
@@ -94,9 +94,9 @@ func (t Time) intervals(m timeline.Mask, periodS float64) []timeline.Episode {
 	return out
 }
 
-// pinpointFactor is how many times as often as clients' operations a device must be sampled to show
+// PinpointFactor is how many times as often as clients' operations a device must be sampled to show
 // when in an interval they stalled.
-const pinpointFactor = 2
+const PinpointFactor = 2
 
 // Pinpoint narrows the stalled intervals of a detector with long ones to the seconds in which a
 // device that is sampled more often was slow or saturated: causes are searched for in these. An
@@ -105,16 +105,16 @@ const pinpointFactor = 2
 func (c *Case) Pinpoint(all []Stall) {
 	for i := range all {
 		s := &all[i]
-		if !s.IsDatabase || !s.Any() || s.PeriodS < coarseFromS {
+		if !s.IsDatabase || !s.Any() || s.PeriodS < CoarseFromS {
 			continue
 		}
 
-		busy := c.devicesWaited(all, s.PeriodS/pinpointFactor)
+		busy := c.devicesWaited(all, s.PeriodS/PinpointFactor)
 
 		// Without a device that was slow or saturated, there is nothing to narrow the interval down
 		// with.
 		narrow := make(timeline.Mask, c.Grid.N)
-		for _, e := range c.intervals(s.Cells, s.PeriodS) {
+		for _, e := range c.Intervals(s.Cells, s.PeriodS) {
 			whole := busy[e.First:e.Last+1].Count() == 0
 			for k := e.First; k <= e.Last; k++ {
 				narrow[k] = s.Cells[k] && (whole || busy[k])

@@ -75,8 +75,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 
 	// A burst, such as the OS writing its page cache, makes its own requests wait on a healthy host too.
 	more := s.timesAsMany()
-	if !s.IsDatabase && !c.Stall.IsDatabase && more >= burstFactor && !c.readsStop(s) {
-		f.Severity = lessThanCritical(f.Severity)
+	if !s.IsDatabase && !c.Stall.IsDatabase && more >= BurstFactor && !c.readsStop(s) {
+		f.Severity = LessThanCritical(f.Severity)
 		f.Say("burst", Values{"more": Number(more)})
 	}
 
@@ -132,3 +132,8 @@ func (c *Case) readsStop(s Stall) bool {
 	calm := timeline.Quantile(timeline.At(reads, s.Observed.Without(s.Cells)), 0.5)
 	return calm >= fewReads && timeline.Quantile(timeline.At(reads, s.Cells), 0.5) < hardly*calm
 }
+
+// BurstFactor is how many times the bytes written per second at calm times make a burst of writes. A
+// burst explains a stall of the device if only devices report: it has no limit that these bytes reach,
+// and requests wait behind them. If a database reports, its own rules name the checkpoint or the flush.
+const BurstFactor = 4.0

@@ -25,22 +25,6 @@ type Mechanism struct {
 	Without bool
 }
 
-// The mechanisms that several rules share.
-var (
-	// atDevice is a device that is slower than its load, whichever program causes the load.
-	atDevice = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests, wait.Journal,
-		wait.Block, wait.Queue, wait.Throttle, wait.WBT, wait.Device, wait.Flushing}}
-	// noDevice is the opposite.
-	noDevice = &Mechanism{Waits: atDevice.Waits, Without: true}
-	// behindBuffered is waiting behind pages that were written into the page cache before.
-	behindBuffered = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Journal,
-		wait.Throttle, wait.WBT}}
-	// aboveDevice is waiting for something that holds requests back before they reach the device.
-	aboveDevice  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Block, wait.Throttle, wait.WBT}}
-	cgroupLimit  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Throttle}}
-	forProcessor = &Mechanism{Waits: []wait.Class{wait.CPU}}
-)
-
 // BehindCheckpoint is a log's sync that waits behind pages written by the same program's
 // checkpoint.
 var BehindCheckpoint = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests,
@@ -61,7 +45,7 @@ type Traced struct {
 	Stages    []StageTime  `json:"stages"` // the same time by stage
 
 	each  []float64     // by cell, how many explained calls waited at once
-	cells timeline.Mask // the cells examined
+	Cells timeline.Mask // the cells examined
 }
 
 // A TracedWait is how long slow calls waited for one thing.
@@ -105,7 +89,7 @@ func (c *Case) Traced() *Traced {
 	}
 	cells := c.Stall.Cells.Widen(c.Cells(tracedAround), c.Cells(tracedAround)).And(timeline.Known(slower))
 	t := &Traced{StalledS: c.Seconds(c.Stall.Cells.And(cells)),
-		SlowerS: timeline.Max(timeline.At(slower, cells)), cells: cells}
+		SlowerS: timeline.Max(timeline.At(slower, cells)), Cells: cells}
 	t.add(c)
 	if t.StalledS < tracedLeastS || t.WaitedS < waitedLeastS {
 		return nil
@@ -125,7 +109,7 @@ func (t *Traced) add(c *Case) {
 	for _, track := range c.Signal(TraceWait) {
 		l := track.Labels
 		program := l.Get("program")
-		s := timeline.Sum(timeline.At(track.Values, t.cells)) * step
+		s := timeline.Sum(timeline.At(track.Values, t.Cells)) * step
 		if !(s > 0) || !c.hurts(program, l.Get("device")) {
 			continue
 		}
@@ -291,7 +275,7 @@ func (t *Traced) Covered(cells timeline.Mask, weights []float64) float64 {
 			continue
 		}
 		whole += w
-		if t.cells[k] {
+		if t.Cells[k] {
 			covered += w * min(1, t.each[k])
 		}
 	}
@@ -333,7 +317,7 @@ var weighedWords = Words{
 // that it contradicts is dropped: keep is false.
 func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
 	if t == nil || r.Traced == nil || f.Kind == Symptom ||
-		t.Covered(c.Stall.Cells.And(t.cells), nil) < coveredLeast {
+		t.Covered(c.Stall.Cells.And(t.Cells), nil) < coveredLeast {
 		return true, nil
 	}
 
@@ -365,7 +349,7 @@ func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
 	f.Summary = strings.TrimSpace(f.Summary + " " + text)
 	f.Evidence = append(f.Evidence,
 		c.Figure("measured by a trace: share of this mechanism in the slow calls' waiting", TraceWait, share,
-			"ratio", t.cells))
+			"ratio", t.Cells))
 
 	switch f.Measured {
 	case Partly:

@@ -30,7 +30,7 @@ const (
 func (sig *Signals) InFront(usedUp timeline.Mask) timeline.Mask {
 	saturated, _ := sig.Saturated()
 	out := make(timeline.Mask, sig.Grid.N)
-	for _, e := range usedUp.And(sig.starved().Or(saturated)).Close(sig.Cells(inFrontGap)).Episodes() {
+	for _, e := range usedUp.And(sig.Starved().Or(saturated)).Close(sig.Cells(inFrontGap)).Episodes() {
 		if float64(e.Cells())*sig.Grid.StepSeconds() < waitInFrontS {
 			continue
 		}
@@ -41,9 +41,9 @@ func (sig *Signals) InFront(usedUp timeline.Mask) timeline.Mask {
 	return out
 }
 
-// starved marks the cells in which the CPUs, or a container's share of them, are saturated. CPU
+// Starved marks the cells in which the CPUs, or a container's share of them, are saturated. CPU
 // time withheld by a hypervisor counts as used.
-func (sig *Signals) starved() timeline.Mask {
+func (sig *Signals) Starved() timeline.Mask {
 	// The series is shared with other rules, so change a copy.
 	used := slices.Clone(sig.One(CPUBusy))
 	for k, x := range sig.One(CPUStolen) {
@@ -53,7 +53,7 @@ func (sig *Signals) starved() timeline.Mask {
 	}
 	out := timeline.Where(used, func(x float64) bool { return x > outOfCPU })
 	for _, t := range sig.Signal(ContainerCPUThrottled) {
-		out = out.Or(timeline.Where(t.Values, func(x float64) bool { return x > throttledShare }))
+		out = out.Or(timeline.Where(t.Values, func(x float64) bool { return x > ThrottledShare }))
 	}
 	return out
 }

@@ -203,3 +203,6 @@ func effort(a Advice) int {
 	}
 	return e
 }
+
+// UpperFirst begins a sentence with a value.
+func UpperFirst(v Value) Value { return Value(strings.ToUpper(string(v[:1]))) + v[1:] }

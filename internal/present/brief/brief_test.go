@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/present/brief"
 	"plimsoll/internal/present/diagnosis"
@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-var pack = rules.NewPack(engines.All().Rules())
+var pack = corerules.NewPack(engines.All().Rules())
 
 // screen returns the first screen of a document, and its text.
 func screen(d *document.Document) (*document.Document, string) {

@@ -2,8 +2,8 @@ package html
 
 import (
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/corerules"
 )
 
 // pack contains all rules.
-var pack = rules.NewPack(engines.All().Rules())
+var pack = corerules.NewPack(engines.All().Rules())

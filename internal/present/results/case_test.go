@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/internal/advise/casebook"
 	"plimsoll/internal/check/golden"
-	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/lab/table"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/text"
@@ -96,7 +96,7 @@ func TestCase(t *testing.T) {
 		t,
 		set(
 			t,
-			Case(rules.NewPack(nil), walked(), Origin{File: "case/scenario.yaml"}),
+			Case(corerules.NewPack(nil), walked(), Origin{File: "case/scenario.yaml"}),
 			text.Options{Width: 110},
 		),
 		`
@@ -184,7 +184,7 @@ HOW ACCURATE THIS IS
 func TestCaseWithoutPlan(t *testing.T) {
 	sections := func(k *casebook.Walk) string {
 		var out []string
-		for _, s := range Case(rules.NewPack(nil), k, Origin{}).Sections {
+		for _, s := range Case(corerules.NewPack(nil), k, Origin{}).Sections {
 			out = append(out, s.ID)
 		}
 		return strings.Join(out, " ")
@@ -201,7 +201,7 @@ func TestCaseWithoutPlan(t *testing.T) {
 
 	k = walked()
 	k.Files = nil
-	for _, s := range Case(rules.NewPack(nil), k, Origin{}).Sections {
+	for _, s := range Case(corerules.NewPack(nil), k, Origin{}).Sections {
 		if s.ID == "files" && s.Parts[0].Text != "None: the changes are to the application." {
 			t.Errorf("%+v", s)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/check/golden"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/text"
 )
@@ -141,7 +141,7 @@ func proved() *prove.Report {
 func TestProof(t *testing.T) {
 	golden.Inline(
 		t,
-		set(t, Proof(rules.NewPack(nil), proved(), nil, "after"), text.Options{Width: 110}),
+		set(t, Proof(corerules.NewPack(nil), proved(), nil, "after"), text.Options{Width: 110}),
 		`
 Better: write p99 fell by 99 %. Stalled time fell too.
 ⚠ The mix of operations differs.
@@ -333,7 +333,7 @@ func TestBasis(t *testing.T) {
 
 // Queries are linked from the names of figures; all signals of a figure are listed.
 func TestProofQueries(t *testing.T) {
-	d := Proof(rules.NewPack(nil), proved(), time.UTC, "after")
+	d := Proof(corerules.NewPack(nil), proved(), time.UTC, "after")
 	var last document.Section
 	for _, s := range d.Sections {
 		last = s

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/engine/etcd/judge"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -40,7 +41,7 @@ func TestWithMetrics(t *testing.T) {
 		}
 	}
 
-	pack := rules.NewPack([]rules.Knowledge{judge.Knowledge()})
+	pack := corerules.NewPack([]rules.Knowledge{judge.Knowledge()})
 	r, err := diagnose.Each(t.Context(), []recording.Reader{metrics, logged}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/engine/etcd/etcdlog"
 	"plimsoll/internal/engine/etcd/etcdtest"
 	"plimsoll/internal/engine/etcd/judge"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -84,7 +85,7 @@ func TestReal(t *testing.T) {
 		}
 	}
 
-	pack := rules.NewPack([]rules.Knowledge{judge.Knowledge()})
+	pack := corerules.NewPack([]rules.Knowledge{judge.Knowledge()})
 	r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)

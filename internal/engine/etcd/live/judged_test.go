@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/engine/etcd/etcdtest"
 	"plimsoll/internal/engine/etcd/judge"
 	"plimsoll/internal/engine/etcd/live"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/exposition"
@@ -69,7 +70,7 @@ func TestRealNoSpace(t *testing.T) {
 	}
 
 	// The size on the page is updated when the backend commits.
-	pack := rules.NewPack([]rules.Knowledge{judge.Knowledge()})
+	pack := corerules.NewPack([]rules.Knowledge{judge.Knowledge()})
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
 
@@ -200,7 +201,7 @@ func foundLive(t *testing.T, c *etcdtest.Cluster, members int) (found []string) 
 		t.Fatal(err)
 	}
 
-	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: rules.NewPack([]rules.Knowledge{judge.Knowledge()})})
+	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: corerules.NewPack([]rules.Knowledge{judge.Knowledge()})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,9 @@ package model
 
 import (
 	"plimsoll/internal/engine/etcd/judge"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
 
 // pack is the rule pack that judges recordings of this engine.
-var pack = rules.NewPack([]rules.Knowledge{judge.Knowledge()})
+var pack = corerules.NewPack([]rules.Knowledge{judge.Knowledge()})

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/engine/postgres/judge"
 	"plimsoll/internal/engine/postgres/live"
 	"plimsoll/internal/engine/postgres/postgrestest"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -189,7 +190,7 @@ func (b *bench) judged(incident func()) *diagnose.Report {
 		}
 	}
 
-	r, err := diagnose.Run(context.WithoutCancel(ctx), []recording.Reader{b.mem}, diagnose.Options{Pack: rules.NewPack([]rules.Knowledge{judge.Knowledge()})})
+	r, err := diagnose.Run(context.WithoutCancel(ctx), []recording.Reader{b.mem}, diagnose.Options{Pack: corerules.NewPack([]rules.Knowledge{judge.Knowledge()})})
 	if err != nil {
 		b.t.Fatal(err)
 	}

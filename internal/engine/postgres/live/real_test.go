@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/engine/postgres/judge"
 	"plimsoll/internal/engine/postgres/live"
+	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -175,7 +176,7 @@ func TestRealStandbyIsAMember(t *testing.T) {
 	k := judge.Knowledge()
 	var members []rules.Membership
 	for _, in := range []recording.Reader{b.mem, second} {
-		c, err := diagnose.Lay(t.Context(), []recording.Reader{in}, diagnose.Options{Pack: rules.NewPack([]rules.Knowledge{k})})
+		c, err := diagnose.Lay(t.Context(), []recording.Reader{in}, diagnose.Options{Pack: corerules.NewPack([]rules.Knowledge{k})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,72 @@
+package corerules
+
+import (
+	"fmt"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+func containerCPUThrottled() rules.Rule {
+	r := rules.Rule{ID: "container/cpu-throttled", Title: "The container's CPU quota binds", Kind: rules.Cause,
+		Traced: forProcessor,
+		When:   fmt.Sprintf("plimsoll:container_cpu_throttled:ratio > %g", rules.ThrottledShare),
+		Cause: "The kernel lets a container run until its quota for a period (100 ms) is used up and then stops all of its threads until the period ends, whatever they hold: " +
+			"the thread that writes the log, the one whose fdatasync has just returned, the raft heartbeat. Meanwhile the disk has spare capacity, and often so do the host's CPUs.",
+		Words: rules.Words{
+			"throttled": "The container{{with .group}}'s parent cgroup {{.}}{{end}} hit its CPU quota in {{.share}} of the stalled time: it was throttled in {{.stopped}} of the quota periods there.",
+			"used":      "It used {{.used}} of its quota of {{.quota}} CPUs{{with .busy}}; the host's CPUs were {{.}} busy{{end}}.",
+		},
+		Advice: map[string]rules.Advice{
+			"raise": {Summary: "Raise the container's CPU limit, or remove it and keep the request (Kubernetes: resources.limits.cpu; Docker: --cpus; systemd: CPUQuota=)",
+				Expect:   "throttling stops; a faster volume would change nothing",
+				TradeOff: "its neighbours may get less CPU; without a limit, a pod no longer has the QoS class Guaranteed",
+				Do:       []*rules.Remedy{raiseCPU}},
+			"threads": {Summary: "Configure the engine for the number of CPUs it really has{{.hints}}",
+				Expect:   "fewer threads use up the quota at the same time: the same work, with shorter pauses",
+				TradeOff: "almost none", NoCommand: "it is set where the program is started"},
+		}}
+
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		var out []rules.Finding
+		for _, t := range held {
+			cells := timeline.Known(t.Values)
+			f, ok := r.Condition(c, rules.ContainerName(t.Labels), cells)
+			if !ok {
+				continue
+			}
+
+			if f.Severity == rules.Critical && rules.Share(cells, c.Stall.Active) >= cpuAlways {
+				f.Severity = rules.Warning // almost no other time is left to compare with
+			}
+
+			in := cells.And(c.Stall.Cells)
+			throttled := c.OfContainer(rules.ContainerCPUThrottled, t)
+			f.Say("throttled", rules.Values{"group": c.GroupAbove(t.Labels), "share": rules.Part(rules.Share(cells, c.Stall.Cells)),
+				"stopped": rules.Part(timeline.Mean(timeline.At(throttled, in)))})
+
+			// A quota without a measured use proves nothing, so the sentence needs both.
+			used, quota := timeline.Mean(timeline.At(c.OfContainer(rules.ContainerCPUUsed, t), in)),
+				timeline.Max(c.OfContainer(rules.ContainerCPUQuota, t))
+			if used == used && quota == quota {
+				f.Say("used", rules.Values{"used": rules.Number(used), "quota": rules.Number(quota),
+					"busy": rules.Part(timeline.Mean(timeline.At(c.One(rules.CPUBusy), in)))})
+			}
+
+			c.AddFigure(&f, "share of quota periods throttled while stalled, mean", rules.ContainerCPUThrottled,
+				timeline.Mean(timeline.At(throttled, c.Stall.Cells)), "ratio", c.Stall.Cells)
+			c.AddFigure(&f, "CPU time throttled per second while stalled", rules.ContainerCPUThrottledTime,
+				timeline.Mean(timeline.At(c.OfContainer(rules.ContainerCPUThrottledTime, t), c.Stall.Cells)), "s/s",
+				c.Stall.Cells)
+			c.AddFigure(&f, "CPUs used in the throttled intervals, mean", rules.ContainerCPUUsed, used, "", in)
+			c.AddFigure(&f, "CPU quota", rules.ContainerCPUQuota, quota, "", c.Stall.Observed)
+			f.Advise("raise", nil)
+			f.Advise("threads", rules.Values{"hints": rules.Called(c.Pack.Hints(func(k rules.Knowledge) string { return k.CoresHint }))})
+			out = append(out, f)
+		}
+
+		return out
+	}
+
+	return r
+}

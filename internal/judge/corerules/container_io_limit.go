@@ -1,0 +1,141 @@
+package corerules
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// roomBusy is the busy share below which a device has room for more. A busier one may itself be
+	// the bottleneck.
+	roomBusy = 0.9
+)
+
+// containerIOWhen is the condition that any of the limits is reached.
+func containerIOWhen() string {
+	var alts []string
+	for _, l := range rules.IOLimits {
+		alts = append(alts, fmt.Sprintf("%s / %s > %g", l.Rate.Name, l.Limit.Name, rules.AtLimit))
+	}
+	return strings.Join(alts, " or ")
+}
+
+const ioLimitOf = "The {{if not .group}}container's {{end}}limit of {{.limit}} on {{.device}}{{with .group}}, set on the container's parent cgroup {{.}},{{end}} "
+
+func containerIOLimit() rules.Rule {
+	r := rules.Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: rules.Cause,
+		Traced: cgroupLimit, When: containerIOWhen(), Needs: []*rules.Signal{},
+		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything.",
+		Words: rules.Words{
+			"in stalls": ioLimitOf + "was reached in {{.share}} of the stalled time.",
+			"in all":    ioLimitOf + "was reached for {{.for}} in total.",
+			"disk busy": "But {{.device}} itself was busy {{.busy}} of that time: either both limits are close to each other, or another program is using up the device.",
+			"disk idle": "The disk is not the cause: {{.device}} was busy {{.busy}} of that time.",
+		},
+		Advice: map[string]rules.Advice{
+			"raise": {Summary: "Raise the limit, up to what the volume delivers: {{.key}} in io.max (cgroup v2), {{.keyV1}} (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (and the same for reads)",
+				Expect:   "requests reach the device; the stall ends, or the volume's own limit binds next",
+				TradeOff: "neighbours on the same volume notice this container's bursts", Do: []*rules.Remedy{liftIO}},
+			"smaller": {Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes",
+				Expect:   "the same bytes under the same limit, spread over more seconds",
+				TradeOff: "see the other findings", Do: []*rules.Remedy{rules.PaceWrites}},
+		}}
+
+	for _, l := range rules.IOLimits {
+		r.AnyOf = append(r.AnyOf, l.Limit)
+	}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		var out []rules.Finding
+		for _, l := range rules.IOLimits {
+			for _, limit := range c.Signal(l.Limit) {
+				if f, ok := limitFinding(r, c, l, limit); ok {
+					out = append(out, f)
+				}
+			}
+		}
+		return out
+	}
+
+	return r
+}
+
+func limitFinding(r rules.Rule, c *rules.Case, l rules.IOLimit, limit timeline.Track) (rules.Finding, bool) {
+	rate := c.OfContainer(l.Rate, limit, "device")
+	cells := c.HeldBack(rate, limit.Values)
+	if c.Seconds(cells) < minThrottledS {
+		return rules.Finding{}, false
+	}
+
+	dev := limit.Labels.Get("device")
+	f, ok := r.Condition(c, rules.ContainerName(limit.Labels)+" on "+dev, cells)
+	in := cells.And(c.Stall.Cells)
+
+	if !ok {
+		if c.Stall.Any() || rules.Share(cells, c.Stall.Observed) < rules.MinAttributable {
+			return f, false
+		}
+		// Nothing stalled, but the limit was reached for long enough to be worth a remark.
+		f, in = reached(r, c, rules.ContainerName(limit.Labels)+" on "+dev, cells), cells
+	}
+
+	// Evidence has plain units; the sentence says what is counted.
+	unit, of := "1/s", l.What+"/s"
+	if l.Limit.Unit == "bytes/s" {
+		unit, of = "bytes/s", "bytes/s"
+	}
+
+	most := timeline.Max(limit.Values)
+	reached := "in stalls"
+	if !ok {
+		reached = "in all"
+	}
+
+	f.Say(
+		reached,
+		rules.Values{
+			"group":  c.GroupAbove(limit.Labels),
+			"limit":  rules.Of(most, of),
+			"device": rules.Called(dev),
+			"share":  rules.Part(rules.Share(cells, c.Stall.Cells)),
+			"for":    rules.Seconds(c.Seconds(cells)),
+		},
+	)
+	if mean := timeline.Mean(timeline.At(c.For(rules.DiskBusy, "device", dev), in)); mean == mean {
+		words := "disk idle"
+		if mean >= roomBusy {
+			words = "disk busy"
+			if f.Severity == rules.Critical {
+				f.Severity = rules.Warning
+			}
+		}
+		f.Say(words, rules.Values{"device": rules.Called(dev), "busy": rules.Part(mean)})
+		c.AddFigure(&f, "busy share of "+dev+" meanwhile, mean", rules.DiskBusy, mean, "ratio", in)
+	}
+
+	c.AddFigure(&f, "limit of the container on "+dev, l.Limit, most, unit, c.Stall.Observed)
+	c.AddFigure(&f, l.What+" of the container meanwhile, mean rate", l.Rate,
+		timeline.Mean(timeline.At(rate, in)), unit, in)
+	if full := c.OfContainer(rules.ContainerPSIIOFull, limit); full != nil {
+		c.AddFigure(&f, "share of that time in which all its tasks waited for I/O (PSI), mean",
+			rules.ContainerPSIIOFull, timeline.Mean(timeline.At(full, in)), "ratio", in)
+	}
+
+	f.Advise("raise", rules.Values{"key": rules.Called(l.Key), "keyV1": rules.Called(l.KeyV1)})
+	f.Advise("smaller", nil)
+	return f, true
+}
+
+// reached reports a limit that was reached while nothing stalled. It still matters to an engine
+// whose log misses its own criterion.
+func reached(r rules.Rule, c *rules.Case, subject string, cells timeline.Mask) rules.Finding {
+	f := r.Finding(subject)
+	f.Severity, f.Windows = rules.Info, c.Windows(cells.Close(3))
+	if c.LogLate() {
+		f.Severity = rules.Warning
+	}
+	return f
+}

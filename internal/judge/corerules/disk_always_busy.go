@@ -1,0 +1,385 @@
+package corerules
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// If requests always wait, there is no quiet time to compare with, so no stall shows. A queue in
+// front of a device that is never idle is a finding by itself, and what stays constant shows which
+// limit it is: a limiter holds bytes or requests perfectly steady, while a spinning disk, whose
+// seeks differ, holds neither.
+const (
+	alwaysBusyShare = 0.8   // of the intervals with requests
+	queuedRequests  = 2.0   // waiting or in service, at the median
+	longWaitS       = 0.010 // of reads or of writes, at the median: several times what flash takes
+	// constantWithin is the half-width of the band in which a limited rate stays, and
+	// constantSamples is how many samples it takes to show that.
+	constantWithin  = 0.01
+	constantSamples = 3
+	// A device that is not always busy is at no limit, but a queue of slowQueue requests that each
+	// take slowWaitS shows that it is slow.
+	slowBusy  = 0.6
+	slowQueue = 4.0
+	slowWaitS = 0.020
+	// seekS is the least time that one request takes on a disk that has to seek, without waiting.
+	seekS = 0.002
+	// mostlyOneKind is the share of the waiting above which it counts as waiting for reads, or for
+	// writes.
+	mostlyOneKind = 0.7
+	// nearBaseline is how near a rate is to a small volume's baseline.
+	nearBaseline = 0.08
+)
+
+// Baselines of small volumes that burst: their rates once the credits are used up. EBS: general
+// purpose volumes, gp2 (3 IOPS per GiB, at least 100); Azure: Premium SSD P1 to P4 (120) and P6
+// (240).
+var baselines = []struct {
+	iops float64
+	of   string
+}{
+	{100, "gp2 of up to 33 GiB"}, {120, "Azure Premium SSD P1 to P4"}, {240, "Azure Premium SSD P6"},
+	{150, "gp2 of 50 GiB"}, {300, "gp2 of 100 GiB"},
+}
+
+func diskAlwaysBusy() rules.Rule {
+	r := rules.Rule{ID: "disk/always-busy", Title: "The device is always busy, and requests wait", Kind: rules.Cause,
+		Traced: atDevice, Whole: true,
+		When:    "plimsoll:disk_busy:ratio > 0.6 and plimsoll:disk_queue:requests > 2",
+		Needs:   []*rules.Signal{rules.DiskBusy, rules.DiskQueue, rules.DiskOps},
+		NoAlert: "it judges the whole recording; disk/iops-capped and disk/throughput-capped alert on saturation",
+		Cause:   "The device always has requests in its queue, so each new one waits for those ahead of it. Nothing stalls compared with normal, because this is normal: the workload gets as much as the device delivers.",
+		Words: rules.Words{
+			"bytes title":    "The{{.kind}} throughput cap binds",
+			"ops title":      "The{{.kind}} request rate is capped",
+			"credits title":  "Burst credits are used up: requests are capped at the baseline",
+			"seeks title":    "The disk is slow: every request seeks",
+			"unclear title":  "The device is always busy, and requests wait",
+			"waits":          "{{.device}} was {{.busy}} busy with {{.queue}} requests in its queue{{with .reads}}; reads take {{.}}{{end}}{{with .writes}}{{if $.reads}},{{else}};{{end}} writes take {{.}}{{end}} (medians).{{with .mostly}} Most of the waiting is for {{.}}.{{end}}",
+			"bytes":          "Its{{.kind}} throughput stays within 1 % of {{.level}}: that is a limit, not the medium.",
+			"ops":            "Its{{.kind}} rate stays within 1 % of {{.level}}: that is a limit, not the medium.",
+			"credits":        "That is within 8 % of the baseline of {{.volume}}: a volume that has used up its burst credits.",
+			"seeks":          "Neither requests nor bytes are constant, and each request takes {{.each}} of device time: the disk seeks. No limit is visible.",
+			"slow":           "Each request takes {{.each}} of device time, and the device is not always busy: it seeks, and no limit is visible.",
+			"unclear":        "Whether a limit or the medium is the cause is not visible from {{.samples}}.",
+			"clients unhurt": "The database's clients did not wait during that time.",
+		},
+		Advice: map[string]rules.Advice{
+			"raise": {Summary: "Raise the volume's limit above {{.level}}, or reduce the load on the device",
+				Expect: "the queue shrinks until the next limit binds", TradeOff: "the provider's price",
+				NoCommand: "it depends on the volume's type"},
+			"credits": {Summary: "Move to a volume whose baseline meets the demand, or that needs no credits (gp3 has 3,000 IOPS at any size)",
+				Expect:    "no waiting for credits",
+				TradeOff:  "the volume's price",
+				NoCommand: "it depends on the kind of volume"},
+			"less": {Summary: "Reduce the load on the disk: more memory for the cache, an index instead of a scan, fewer programs on this disk; or move to flash",
+				Expect:    "a shorter queue: each request waits for those ahead of it",
+				TradeOff:  "memory, or the price of flash",
+				NoCommand: "first find out what causes the load"},
+			"who": {Summary: "Find out which program makes the requests (pidstat -d 1, iotop)",
+				Expect: "whether the database or another program keeps the device busy", TradeOff: "none",
+				NoCommand: "this only inspects, it changes nothing"},
+		}}
+
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		var out []rules.Finding
+		for _, h := range held {
+			x, ok := alwaysBusy(c, h.Labels.Get("device"))
+			if _, limited := constantRate(c, x); ok && (limited || !capExplains(c, x)) &&
+				!instanceSpent(c, x.active) {
+				out = append(out, alwaysBusyFinding(r, c, x))
+			}
+		}
+		return out
+	}
+
+	return r
+}
+
+// A busyDevice is a device with requests waiting all the time.
+type busyDevice struct {
+	device                      string
+	active                      timeline.Mask // with requests
+	samples                     int
+	busy, queue, reads, writes  float64 // medians
+	each                        float64 // of the device's time per request, seconds
+	readsWaiting, writesWaiting float64 // seconds per second
+}
+
+// alwaysBusy judges one device.
+func alwaysBusy(c *rules.Case, device string) (busyDevice, bool) {
+	x := busyDevice{device: device}
+	get := func(s *rules.Signal) []float64 { return c.For(s, "device", device) }
+	busy, queue, ops := get(rules.DiskBusy), get(rules.DiskQueue), get(rules.DiskOps)
+	if busy == nil || queue == nil || ops == nil {
+		return x, false
+	}
+
+	x.active = timeline.Where(ops, func(n float64) bool { return n > 0 })
+	x.samples = int(
+		math.Round(c.Seconds(x.active) / c.ResolutionS(rules.DiskOps, rules.DiskBusy, rules.DiskQueue)),
+	)
+	if x.samples == 0 || float64(x.active.Count()) < alwaysBusyShare*float64(timeline.Count(busy)) {
+		return x, false
+	}
+
+	median := func(values []float64) float64 { return timeline.Quantile(timeline.At(values, x.active), 0.5) }
+	x.busy, x.queue, x.reads, x.writes = median(busy), median(queue), median(get(rules.DiskReadAwait)),
+		median(get(rules.DiskWriteAwait))
+
+	for k, in := range x.active {
+		if !in {
+			continue
+		}
+		if w := rules.ValueAt(get(rules.DiskReadAwait), k) * rules.ValueAt(get(rules.DiskReads), k); w == w {
+			x.readsWaiting += w
+		}
+		if w := rules.ValueAt(get(rules.DiskWriteAwait), k) * rules.ValueAt(get(rules.DiskWrites), k); w == w {
+			x.writesWaiting += w
+		}
+	}
+
+	// Time spent in the queue does not count: this is the device's own time for a request.
+	x.each = x.busy / median(ops)
+
+	// The kind of request that does most of the waiting counts: a device with quick reads and a few
+	// slow writes is healthy.
+	wait, awaits := x.writes, get(rules.DiskWriteAwait)
+	if x.readsWaiting > x.writesWaiting {
+		wait, awaits = x.reads, get(rules.DiskReadAwait)
+	}
+
+	// A source without latencies still has them by Little's law.
+	if x.reads != x.reads && x.writes != x.writes {
+		wait, awaits = x.queue/median(ops), make([]float64, len(ops))
+		for k := range awaits {
+			awaits[k] = queue[k] / ops[k]
+		}
+	}
+
+	// A device that makes requests wait for half of the time only is not always full: something
+	// changed, which other rules look for.
+	if long := timeline.Where(awaits, func(s float64) bool { return s >= longWaitS/2 }); rules.Share(
+		long,
+		x.active,
+	) <
+		alwaysBusyShare {
+		return x, false
+	}
+
+	// Averaged over many seconds, a device that is busy at times looks always busy. If clients stall
+	// only at times, it is not.
+	if c.ResolutionS(rules.DiskBusy) >= rules.CoarseFromS && c.Stall.IsDatabase && c.Stall.Any() {
+		return x, false
+	}
+
+	full := rules.Share(timeline.Where(busy, func(n float64) bool { return n > rules.SaturatedBusy }),
+		x.active) >= alwaysBusyShare
+	if full {
+		return x, x.queue >= queuedRequests && wait >= longWaitS
+	}
+
+	// A longer wait is required of a device that is not at a limit.
+	return x, x.busy >= slowBusy && x.queue >= slowQueue && wait >= slowWaitS && x.each >= seekS
+}
+
+// capExplains reports whether a device hits a limit in stalled time, which explains more than that it
+// is busy. While a database stalls, a device at a limit does not seek, even if it is not at the limit
+// all the time. If only devices report, a device that seems to seek is reported nevertheless: chance
+// makes plateaus.
+func capExplains(c *rules.Case, x busyDevice) bool {
+	if !c.Stall.Any() || !c.Stall.IsDatabase && x.seeks() {
+		return false
+	}
+	return slices.ContainsFunc(c.Limits(), func(l rules.Limit) bool {
+		// Of a database, being saturated suffices; otherwise the limit must have a rate.
+		return l.Device == x.device && (c.Stall.IsDatabase || l.IOPS != nil || l.Throughput != nil)
+	})
+}
+
+// seeks reports whether each request takes as long as on a disk that has to seek.
+func (x busyDevice) seeks() bool {
+	return x.samples >= constantSamples && x.each >= seekS && !strings.HasPrefix(x.device, "nvme")
+}
+
+// A limitedRate is a rate that stays constant.
+type limitedRate struct {
+	kind  string // " read", " write" or ""
+	level float64
+	bytes bool
+}
+
+// constantRate finds the rate that a limiter holds constant: bytes or requests.
+func constantRate(c *rules.Case, x busyDevice) (limitedRate, bool) {
+	get := func(s *rules.Signal) []float64 { return timeline.At(c.For(s, "device", x.device), x.active) }
+	moved, written := get(rules.DiskMoved), get(rules.DiskWritten)
+
+	// There is no signal for bytes read.
+	read := make([]float64, len(moved))
+	for k := range read {
+		read[k] = moved[k] - rules.ValueAt(written, k)
+	}
+
+	constant := func(values []float64) bool {
+		level := timeline.Quantile(values, 0.5)
+		return x.samples >= constantSamples && level > 0 &&
+			timeline.Quantile(values, 0.9)-timeline.Quantile(values, 0.1) <= 2*constantWithin*level
+	}
+
+	bytes, ops := limitedRate{bytes: true}, limitedRate{}
+	foundBytes, foundOps := false, false
+
+	// A kind of request that does not wait may be constant only because its demand is.
+	all := x.readsWaiting + x.writesWaiting
+	for _, of := range []struct {
+		kind       string
+		bytes, ops []float64
+		waits      float64 // share of the waiting
+	}{{"", moved, get(rules.DiskOps), 1}, {" read", read, get(rules.DiskReads), x.readsWaiting / all},
+		{" write", written, get(rules.DiskWrites), x.writesWaiting / all}} {
+		if !(of.waits >= mostlyOneKind) {
+			continue
+		}
+		if !foundBytes && constant(of.bytes) {
+			bytes.kind, bytes.level, foundBytes = of.kind, timeline.Quantile(of.bytes, 0.5), true
+		}
+		if !foundOps && constant(of.ops) {
+			ops.kind, ops.level, foundOps = of.kind, timeline.Quantile(of.ops, 0.5), true
+		}
+	}
+
+	// If all requests have the same size, both rates are constant. Large ones hit a byte limit first.
+	switch {
+	case foundBytes && foundOps:
+		_, small := baseline(ops.level)
+		if small || bytes.level/ops.level < rules.LargeRequest {
+			return ops, true
+		}
+		return bytes, true
+	case foundBytes:
+		return bytes, true
+	}
+
+	return ops, foundOps
+}
+
+// baseline returns the kind of small volume whose baseline a rate is close to.
+func baseline(iops float64) (of string, ok bool) {
+	// Baselines are close to each other, so the nearest one within the tolerance counts.
+	nearest := nearBaseline
+	for _, b := range baselines {
+		if off := math.Abs(iops-b.iops) / b.iops; off <= nearest {
+			nearest, of, ok = off, b.of, true
+		}
+	}
+	return of, ok
+}
+
+func alwaysBusyFinding(r rules.Rule, c *rules.Case, x busyDevice) rules.Finding {
+	f := r.Finding(x.device)
+	f.Severity, f.Weight = rules.Warning, 1
+	f.Foremost, f.Always = true, true
+
+	switch {
+	case c.Stall.Any() && c.Stall.IsDatabase:
+		// A device that is always busy does not explain why clients stall sometimes.
+		f.Weight, f.Foremost = rules.Share(x.active, c.Stall.Cells), false
+	case c.Stall.Any():
+		f.Weight = rules.Share(x.active, c.Stall.Cells)
+		f.Severity = c.SeverityOf(f.Weight)
+	}
+
+	// Values that were not measured stay empty, and the sentences leave them out.
+	v := rules.Values{
+		"device": rules.Called(x.device),
+		"busy":   rules.Part(x.busy),
+		"queue":  rules.Number(x.queue),
+		"reads":  "",
+		"writes": "",
+		"mostly": "",
+		"each":   rules.Seconds(x.each),
+	}
+	if x.reads == x.reads {
+		v["reads"] = rules.Seconds(x.reads)
+	}
+
+	if x.writes == x.writes {
+		v["writes"] = rules.Seconds(x.writes)
+	}
+
+	switch all := x.readsWaiting + x.writesWaiting; {
+	case all == 0: // no latency is known
+	case x.readsWaiting >= mostlyOneKind*all:
+		v["mostly"] = "reads"
+	case x.writesWaiting >= mostlyOneKind*all:
+		v["mostly"] = "writes"
+	}
+
+	f.Say("waits", v)
+
+	limit, limited := constantRate(c, x)
+	volume, small := baseline(limit.level)
+	v["kind"], v["volume"], v["samples"] = rules.Value(limit.kind), rules.Called(volume), rules.Things(x.samples, "interval")
+	v["level"] = rules.Of(limit.level, "1/s")
+
+	if limit.bytes {
+		v["level"] = rules.Of(limit.level, "bytes/s")
+	}
+
+	switch {
+	case x.busy <= rules.SaturatedBusy:
+		f.Entitle("seeks title", nil)
+		f.Say("slow", v)
+		f.Advise("less", nil)
+	case limited && limit.bytes:
+		f.Entitle("bytes title", v)
+		f.Say("bytes", v)
+		f.Advise("raise", v)
+	case limited && small && limit.kind == "":
+		f.Entitle("credits title", nil)
+		f.Say("ops", v)
+		f.Say("credits", v)
+		f.Advise("credits", nil)
+	case limited:
+		f.Entitle("ops title", v)
+		f.Say("ops", v)
+		f.Advise("raise", v)
+	case x.seeks():
+		f.Entitle("seeks title", nil)
+		f.Say("seeks", v)
+		f.Advise("less", nil)
+	default:
+		f.Say("unclear", v)
+		f.Advise("who", nil)
+	}
+
+	if c.Stall.IsDatabase && !c.Stall.Any() && !(usualLatency(c) >= rules.StallFloorS) &&
+		c.Stall.Active.Count() > 0 {
+		f.Severity, f.Foremost = rules.Info, false
+		f.Say("clients unhurt", nil)
+	}
+
+	f.Evidence = []rules.Evidence{
+		c.Figure("busy share, median", rules.DiskBusy, x.busy, "ratio", x.active),
+		c.Figure("queue, median", rules.DiskQueue, x.queue, "requests", x.active),
+	}
+
+	for _, w := range []struct {
+		text string
+		of   *rules.Signal
+		s    float64
+	}{
+		{"read await, median", rules.DiskReadAwait, x.reads},
+		{"write await, median", rules.DiskWriteAwait, x.writes},
+	} {
+		if w.s == w.s {
+			f.Evidence = append(f.Evidence, c.Figure(w.text, w.of, w.s, "seconds", x.active))
+		}
+	}
+
+	return f
+}

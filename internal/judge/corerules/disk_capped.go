@@ -1,0 +1,229 @@
+package corerules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// capWords are the words of both caps.
+var capWords = rules.Words{
+	"binds":     "{{.device}} plateaus at {{.level}} and goes no higher: for {{.for}} in total, and in {{.share}} of the stalled time.",
+	"always":    "{{.device}} plateaus at {{.level}} and goes no higher, for {{.for}} in total: {{.of}} of the time. {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
+	"no stall":  "{{.device}} plateaus at {{.level}} for {{.for}} in total, but nothing stalled during that time.",
+	"hardly":    "{{.device}} plateaus at {{.level}} for {{.for}} in total, but hardly any of the stalled time falls within it.",
+	"chance":    "{{.device}} plateaus at {{.level}} for {{.for}} in total, but stalls coincide with that no more often than by chance.",
+	"recurring": "It recurs every {{.period}}.",
+
+	"counted":       "During the stalled time, EBS counted {{.over}} over the {{.limit}} limit of {{.volume}}: {{.share}} of the time that its device was busy.",
+	"not counted":   "According to EBS's own counters, this limit did not hold the volume back while clients stalled.",
+	"counted alike": "EBS counted about as much time over the volume's other limit: raising only this one helps little.",
+	"another":       "Another device was busy longer while clients stalled: they waited for that one.",
+	"part":          "Most of the stalled time falls outside it.",
+}
+
+var bursts = rules.Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes{{if .apart}}{{else}}, or move the journal/WAL to a separate volume{{end}} (see the other findings)",
+	Expect:   "the same bytes spread over more seconds; it costs nothing",
+	TradeOff: "less coalescing: more bytes written in total", Do: []*rules.Remedy{rules.PaceWrites}}
+
+// adviseBursts advises smaller bursts, and a separate volume for the log unless it already has one.
+func adviseBursts(c *rules.Case, f *rules.Finding) {
+	v := rules.Values{"apart": ""}
+	if c.LogApart() {
+		v["apart"] = "apart"
+	}
+	f.Advise("bursts", v)
+}
+
+// mibs formats a rate in MiB/s, the unit in which volumes are sold.
+func mibs(bytesPerS float64) rules.Value {
+	return rules.Value(fmt.Sprintf("%.0f MiB/s", bytesPerS/rules.MiB))
+}
+
+// capFinding builds the part that both caps' findings have in common.
+func capFinding(
+	r rules.Rule,
+	c *rules.Case,
+	k rules.Ceiling,
+	p timeline.Plateau,
+	level rules.Value,
+	unit string,
+	metric *rules.Signal,
+) rules.Finding {
+	f := r.Finding(k.Device)
+	at := p.Cells.Close(1)
+	f.Weight = rules.Share(at.Widen(1, 1), c.Stall.Cells)
+	f.Severity = c.SeverityOf(f.Weight)
+	f.Windows = c.Windows(at.Close(3))
+	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
+
+	// A cap that nothing stalls at, or only by chance, is a remark.
+	words := "binds"
+	switch {
+	case !c.Stall.Any():
+		words = "no stall"
+	case f.Severity == rules.Info:
+		words = "hardly"
+	case c.Unrelated(at):
+		words, f.Severity = "chance", rules.Info
+	}
+
+	c.Unsure(&f, at)
+	v := rules.Values{"device": rules.Called(k.Device), "level": level, "for": rules.Seconds(c.Seconds(at)),
+		"share": rules.Part(f.Weight)}
+	if of := rules.Share(at, timeline.Known(c.For(rules.DiskBusy, "device", k.Device))); words == "no stall" &&
+		always(c, &f, of) {
+		words = "always"
+		v["of"], v["clients"], v["latency"] = rules.Part(of), rules.Called(c.Stall.Called()), rules.Seconds(usualLatency(c))
+	}
+
+	f.Say(words, v)
+	if f.PeriodS > 0 {
+		f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+	}
+
+	dev := func(signal *rules.Signal) []float64 { return c.For(signal, "device", k.Device) }
+	median := func(signal *rules.Signal, m timeline.Mask) float64 {
+		return timeline.Quantile(timeline.At(dev(signal), m), 0.5)
+	}
+	calm := k.Saturated.Not()
+	f.Evidence = append(f.Evidence,
+		c.Figure("plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %",
+			metric, p.Level, unit, p.Cells),
+		c.Figure("share of the saturated intervals in which it was exceeded", metric, p.Above, "ratio",
+			k.Saturated),
+		c.Figure("median queue at the plateau", rules.DiskQueue, median(rules.DiskQueue, p.Cells), "requests", p.Cells),
+		c.Figure("median write await at the plateau", rules.DiskWriteAwait, median(rules.DiskWriteAwait, p.Cells),
+			"seconds", p.Cells),
+		c.Figure("median write await at other times", rules.DiskWriteAwait, median(rules.DiskWriteAwait, calm),
+			"seconds", calm),
+		c.Figure("median request size at saturation", nil, k.RequestBytes, "bytes", k.Saturated))
+
+	// Drop figures that were not measured.
+	f.Evidence = slices.DeleteFunc(f.Evidence, func(e rules.Evidence) bool { return e.Value == nil })
+	if k.Passed > p.Level*(1+rules.CapTolerance) {
+		f.Evidence = append(f.Evidence,
+			c.Figure("highest rate at other times: the limit does not apply all the time (credits, the instance's limit, a throttled volume)",
+				metric, k.Passed, unit, timeline.Known(dev(rules.DiskBusy))))
+	}
+
+	if k.Together && k.HasIOPS != k.HasTP {
+		f.Evidence = append(f.Evidence,
+			c.Remark("all requests have the same size, so requests and bytes plateau together; this limit is the more likely one"))
+	}
+
+	return f
+}
+
+// alwaysFrom is the share of the time above which a resource counts as always at its limit.
+const alwaysFrom = 0.8
+
+// always reports whether a resource was at its limit nearly all the time while a database's clients
+// waited long for each operation, and marks the finding. Compared with normal nothing stalled,
+// because all of it is normal.
+func always(c *rules.Case, f *rules.Finding, of float64) bool {
+	if c.Stall.Any() || of < alwaysFrom || !c.Stall.IsDatabase || !(usualLatency(c) >= rules.StallFloorS) {
+		return false
+	}
+	f.Severity, f.Weight = rules.Warning, of
+	f.Foremost, f.Always = true, true
+	return true
+}
+
+// usualLatency is the median of the intervals' mean latencies; NaN if none is known.
+func usualLatency(c *rules.Case) float64 {
+	return timeline.Quantile(timeline.At(c.Stall.Latency, c.Stall.Active), 0.5)
+}
+
+// ceilings are the devices' ceilings caused by a cap of the given kind, except those that EBS
+// itself attributes to the instance.
+func ceilings(
+	c *rules.Case,
+	held []timeline.Track,
+	plateau func(rules.Ceiling) (timeline.Plateau, bool),
+) []rules.Ceiling {
+	var out []rules.Ceiling
+	slow, below := c.Slowdowns(), c.JudgedBelow()
+	for _, h := range held {
+		if below[h.Labels.Get("device")] {
+			continue
+		}
+
+		// A rate that the volume serves just as fast at other times is not a limit.
+		if slices.ContainsFunc(slow,
+			func(s *rules.Slowdown) bool { return s.Device == h.Labels.Get("device") && (!s.Less || s.Recovered) }) {
+			continue
+		}
+
+		// Prefer a ceiling that holds in the whole recording.
+		k := rules.FindCeiling(&c.Signals, h, nil)
+		p, ok := plateau(k)
+		if !ok {
+			// The limit may have applied only while clients stalled.
+			if k, ok = ceilingInStall(c, h, plateau); ok {
+				p, _ = plateau(k)
+			}
+		}
+
+		if ok && !instanceBinds(&c.Signals, p.Cells) && !machineBinds(c, p.Cells) && !instanceSpent(c, p.Cells) {
+			out = append(out, k)
+		}
+	}
+
+	return out
+}
+
+// aroundStall is how long before and after the stalled time the rate must stay under a ceiling that
+// holds in it, in nanoseconds.
+const aroundStall = 2e9
+
+// ceilingInStall looks for a ceiling that holds in the stalled time but is exceeded at other times:
+// a volume whose limit drops for a while.
+func ceilingInStall(c *rules.Case, held timeline.Track,
+	plateau func(rules.Ceiling) (timeline.Plateau, bool)) (rules.Ceiling, bool) {
+	around := c.Cells(aroundStall)
+	within := c.Stall.Cells.Widen(around, around)
+	h := timeline.Track{Labels: held.Labels, Values: rules.Within(held.Values, within)}
+	if !c.Stall.Any() || timeline.Count(h.Values) < rules.CapMinCells {
+		return rules.Ceiling{}, false
+	}
+
+	k := rules.FindCeiling(&c.Signals, h, within)
+	p, ok := plateau(k)
+	if !ok || rules.Share(p.Cells.Widen(1, 1), c.Stall.Cells) < rules.MinAttributable {
+		return k, false
+	}
+
+	of := rules.DiskMoved
+	if p.Level == k.Iops.Level && k.HasIOPS {
+		of = k.IopsOf
+	}
+
+	k.Passed = timeline.Quantile(c.For(of, "device", k.Device), 1)
+	return k, true
+}
+
+// company names the other devices that are at their ceilings in the same cells.
+func company(
+	c *rules.Case,
+	k rules.Ceiling,
+	all []rules.Ceiling,
+	plateau func(rules.Ceiling) (timeline.Plateau, bool),
+) []rules.Evidence {
+	p, _ := plateau(k)
+	var names []string
+	for _, o := range all {
+		if q, _ := plateau(o); o.Device != k.Device && rules.Share(q.Cells, p.Cells) >= rules.SameCells {
+			names = append(names, o.Device)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []rules.Evidence{c.Remark(strings.Join(names, ", ") +
+		" plateaued in the same intervals: these are parts of one stripe or, if not, the instance's own limit binds")}
+}

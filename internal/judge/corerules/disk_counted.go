@@ -1,0 +1,246 @@
+package corerules
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// EBS counts the time that a volume was over each of its limits separately. These are totals, so
+// they are exact at any sampling period, and even a stall of half a second is in them.
+const (
+	// countedShare is the share of its busy time in the stalls for which a device must have been over a
+	// limit.
+	countedShare = 0.55
+	// asBusyAs is the part of the busiest device's time that a device must have been busy in the
+	// stalls: clients do not wait for a less busy device, even if it is at its limit.
+	asBusyAs = 0.9
+)
+
+// ebsExceeded count the time over a limit of the volume or of its instance, as EBS measures it.
+var ebsExceeded = []*rules.Signal{rules.EBSVolumeIOPSExceeded, rules.EBSVolumeThroughputExceeded,
+	rules.EBSInstanceIOPSExceeded, rules.EBSInstanceThroughputExceeded}
+
+// counted is what EBS counted over a volume's limits in the stalled time.
+type counted struct {
+	volume, device           string
+	iopsS, throughputS       float64 // seconds over each limit
+	busyS                    float64
+	overIOPS, overThroughput timeline.Mask
+}
+
+// countedDevices returns what EBS counted for the volumes that are as busy as any in the stalls; false if
+// it did not count.
+func countedDevices(c *rules.Case) (out []counted, measured bool) {
+	if !c.Stall.Any() {
+		return nil, false
+	}
+
+	in := c.Stall.Cells
+	if c.Grid.StepSeconds() <= 2 {
+		in = in.Widen(1, 0) // its waiting is credited when it ends
+	}
+
+	step := c.Grid.StepSeconds()
+	sum := func(v []float64) float64 { return timeline.Sum(timeline.At(v, in)) * step }
+	over := func(v []float64) timeline.Mask {
+		return timeline.Where(v, func(x float64) bool { return x > exceededShare })
+	}
+
+	// The busiest device is the reference for all others.
+	busiest, most := "", 0.0
+	for _, t := range c.Signal(rules.DiskBusy) {
+		if s := sum(t.Values); s > most {
+			busiest, most = t.Labels.Get("device"), s
+		}
+	}
+
+	tracks := c.Signal(rules.EBSVolumeIOPSExceeded)
+
+	// EBS's counters name volumes and the kernel's name devices, so each has to be matched.
+	for _, t := range tracks {
+		x := counted{volume: t.Labels.Get("volume_id"), overIOPS: over(t.Values), iopsS: sum(t.Values)}
+		tp := c.For(rules.EBSVolumeThroughputExceeded, "volume_id", x.volume)
+		x.overThroughput, x.throughputS = over(tp), sum(tp)
+
+		switch {
+		case c.For(rules.DiskBusy, "device", x.volume) != nil:
+			x.device = x.volume
+		case len(tracks) == 1: // with several volumes there is no telling which device is which
+			x.device = busiest
+		}
+
+		// Without a matching device, assume the volume was as busy as the busiest one.
+		x.busyS = most
+		if x.device != "" {
+			x.busyS = sum(c.For(rules.DiskBusy, "device", x.device))
+		}
+
+		if x.busyS > 0 && x.busyS >= asBusyAs*most {
+			out = append(out, x)
+		}
+	}
+
+	return out, len(tracks) > 0
+}
+
+// binds reports whether a limit held the volume back for most of its busy time, and for at least
+// margin times as long as the other limit.
+func (x counted) binds(over, other, margin float64) bool {
+	return over >= countedShare*x.busyS && over >= margin*other
+}
+
+// Large requests are delayed for their bytes while small ones are delayed for their number, so both
+// counts grow if both limits are close together. Raising one alone does not help then: requests no
+// longer delayed by one limit run into the other.
+const (
+	iopsMargin       = 1.5
+	throughputMargin = 1.2
+)
+
+// settledByCount keeps the cap findings that EBS's own count confirms, and adds what it shows if no
+// rate is constant for long enough. If EBS does not count, only devices that are as busy as any in
+// the stalls can be the cause.
+func settledByCount(r rules.Rule, c *rules.Case, found []rules.Finding, margin float64,
+	wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *rules.Signal,
+	metric string) []rules.Finding {
+	all, measured := countedDevices(c)
+	if !measured {
+		return settledByBusy(c, found)
+	}
+
+	var out []rules.Finding
+	for _, f := range found {
+		mine, alike := false, false
+		for _, x := range all {
+			if x.device != f.Subject && x.device != "" {
+				continue
+			}
+			of, another, _ := wanted(x)
+			mine = mine || x.binds(of, another, margin)
+			alike = alike || x.binds(of, another, 1/margin)
+		}
+
+		switch {
+		case mine || f.Severity == rules.Info:
+		// Raising one of two limits that bind alike does not help.
+		case alike:
+			f.Severity, f.Alike = rules.Info, true
+			f.Say("counted alike", nil)
+		default:
+			f.Severity = rules.Info
+			f.Say("not counted", nil)
+		}
+
+		out = append(out, f)
+	}
+
+	for _, x := range all {
+		over, other, cells := wanted(x)
+		if !x.binds(over, other, margin) || over < minCountedS {
+			continue
+		}
+
+		if findSubject(out, x.device) >= 0 {
+			continue
+		}
+
+		subject := x.device
+		if subject == "" {
+			subject = x.volume
+		}
+
+		f := r.Finding(subject)
+		f.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
+		f.Severity = c.SeverityOf(f.Weight)
+		f.Windows = c.Windows(cells.Close(3))
+		f.PeriodS = c.Period(cells.Close(c.Cells(5e9)))
+		f.Say(
+			"counted",
+			rules.Values{
+				"volume": rules.Called(x.volume),
+				"limit":  rules.Called(limit),
+				"over":   rules.Seconds(over),
+				"share":  rules.Part(math.Min(1, over/x.busyS)),
+			},
+		)
+
+		if f.PeriodS > 0 {
+			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+		}
+
+		f.Evidence = append(f.Evidence,
+			c.FigureOf("time over the volume's "+limit+" limit in the stalled time", metric, over, "seconds", cells),
+			c.Figure("time the device was busy in the stalled time", rules.DiskBusy, x.busyS, "seconds", c.Stall.Cells),
+			c.Figure("highest rate in an interval", of, timeline.Max(c.For(of, "device", x.device)), of.Unit,
+				c.Stall.Cells))
+
+		adviseBursts(c, &f)
+		out = append(out, f)
+	}
+
+	return out
+}
+
+// minCountedS is how long a volume must have been over a limit for a finding, in seconds.
+const minCountedS = 0.5
+
+func findSubject(all []rules.Finding, subject string) int {
+	for i, f := range all {
+		if f.Subject == subject {
+			return i
+		}
+	}
+	return -1
+}
+
+// settledByBusy demotes devices at a cap if clients waited for another device.
+func settledByBusy(c *rules.Case, found []rules.Finding) []rules.Finding {
+	most := 0.0
+	busy := func(device string) float64 {
+		return timeline.Sum(timeline.At(c.For(rules.DiskBusy, "device", device), c.Stall.Cells))
+	}
+	for _, t := range c.Signal(rules.DiskBusy) {
+		most = max(most, busy(t.Labels.Get("device")))
+	}
+
+	for i := range found {
+		f := &found[i]
+		switch {
+		case f.Severity == rules.Info:
+		case busy(f.Subject) < asBusyAs*most:
+			f.Severity = rules.Info
+			f.Say("another", nil)
+		case f.Weight < mostOfStall:
+			f.Severity = rules.Info
+			f.Say("part", nil)
+		}
+	}
+
+	return found
+}
+
+// mostOfStall is the share of the stalled time during which a cap has to bind to be the cause.
+const mostOfStall = 0.5
+
+// overLimitS is the time over any limit, in seconds per stalled interval, above which the disk is
+// not ruled out.
+const overLimitS = 0.02
+
+// overLimit reports whether EBS counted time over a limit of a volume or of the instance in the
+// stalls. If the CPUs were saturated, a little of it in each interval is irrelevant.
+func overLimit(c *rules.Case) bool {
+	around, most := c.Stall.Cells.Widen(1, 0), overLimitS
+	if starvedInStall(c) {
+		most = besideSeldom * c.Grid.StepSeconds()
+	}
+	for _, s := range ebsExceeded {
+		for _, t := range c.Signal(s) {
+			if timeline.Mean(timeline.At(t.Values, around))*c.Grid.StepSeconds() > most {
+				return true
+			}
+		}
+	}
+	return false
+}

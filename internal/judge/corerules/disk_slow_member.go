@@ -1,0 +1,88 @@
+package corerules
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+func diskSlowMember() rules.Rule {
+	r := rules.Rule{ID: "disk/slow-member", Title: "One member's volume is slower than the others'", Kind: rules.Cause,
+		Needs: []*rules.Signal{}, Whole: true,
+		NoAlert: "it compares members over the whole recording",
+		Cause:   "All members of a cluster write the same changes, each to its own volume. If one volume takes several times as long for the same load, that volume is at fault: a wrong type or size, spent credits, a volume that was restored from a snapshot, or a neighbour on the same hardware.",
+		Words: rules.Words{
+			"log":     "Its log's median sync takes {{.took}}, compared with {{.best}} on {{.fastest}}, with a similar load.",
+			"device":  "Its volume's median write takes {{.took}}, compared with {{.best}} on {{.fastest}}, with a similar load.",
+			"volumes": "Both file systems have {{.size}}.",
+			"unknown": "These sources do not show whether the volumes are alike: compare their types, sizes and provisioned limits first.",
+			"leads":   "It accepts the writes, so every commit waits for it.",
+			"follows": "It does not accept the writes: commits wait for it only if they need its confirmation, and all of them do once it takes over.",
+		},
+		Advice: map[string]rules.Advice{"compare": {
+			Summary:   "Compare the two volumes: type, size, provisioned limits, credits, and what the provider reports about each; replace the slow one if they are alike",
+			Expect:    "the member becomes as fast as the others, and a failover costs nothing",
+			TradeOff:  "a new volume must be filled by a copy, and the cluster has one member less meanwhile",
+			NoCommand: "why it is slower is known only once the volumes have been compared"}}}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		if c.Slower == nil {
+			return nil
+		}
+		return []rules.Finding{slower(r, c, c.Slower)}
+	}
+
+	return r
+}
+
+// slower reports a member whose volume seems to be the same as the fastest member's.
+func slower(r rules.Rule, c *rules.Case, s *rules.Slower) rules.Finding {
+	m := s.Member
+	f := r.Finding(m.Server)
+	f.Severity = rules.Warning
+	v := rules.Values{"took": rules.Seconds(s.Own.Median), "best": rules.Seconds(s.Best.Median),
+		"fastest": rules.Called(s.Fastest.Server),
+		"size":    rules.Bytes(m.SizeBytes)}
+
+	if s.Own.Of == rules.DiskWriteAwait {
+		f.Say("device", v)
+	} else {
+		f.Say("log", v)
+	}
+
+	switch {
+	case m.SizeBytes > 0 && s.Fastest.SizeBytes > 0:
+		f.Say("volumes", v)
+	case m.Volume.Text == "" || s.Fastest.Volume.Text == "":
+		f.Say("unknown", nil)
+	}
+
+	switch {
+	case m.Leads:
+		f.Say("leads", nil)
+	case m.Follows:
+		f.Say("follows", nil)
+	}
+
+	whole := make(timeline.Mask, c.Grid.N).Not()
+	f.Evidence = []rules.Evidence{
+		c.Figure("median on this member", s.Own.Of, s.Own.Median, "seconds", whole),
+		c.Figure("median on the fastest member", s.Best.Of, s.Best.Median, "seconds", whole),
+		c.Figure("three quarters of this member's samples are above", s.Own.Of, s.Own.Low, "seconds", whole),
+		c.Figure("three quarters of the fastest member's are below", s.Best.Of, s.Best.High, "seconds", whole)}
+
+	for _, x := range []struct {
+		text, unit string
+		own, best  float64
+	}{{"logged", "bytes/s", m.Logged, s.Fastest.Logged}, {"reads and writes of the volume", "1/s", m.Ops,
+		s.Fastest.Ops}} {
+		if !math.IsNaN(x.own) && !math.IsNaN(x.best) {
+			f.Evidence = append(f.Evidence, c.Figure(x.text+" on this member", nil, x.own, x.unit, whole),
+				c.Figure(x.text+" on the fastest member", nil, x.best, x.unit, whole))
+		}
+	}
+
+	f.Advise("compare", nil)
+	return f
+}

@@ -1,0 +1,4 @@
+package rules
+
+// SinceBoot is the rule about averages since boot.
+const SinceBoot = "disk/since-boot"
