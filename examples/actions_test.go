@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/corerules"
 	page "plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/testkit"
 )
 
 // A tired user sees what to do on the first screen: the command that changes something starts
@@ -17,7 +16,7 @@ import (
 func TestFirstActionOnFirstScreen(t *testing.T) {
 	r := diagnosis(t, "postgres-checkpoint")
 	var b bytes.Buffer
-	if err := text.Write(&b, page.Document(r, page.Options{Pack: corerules.NewPack(engines.All().Rules())}), text.Options{}); err != nil {
+	if err := text.Write(&b, page.Document(r, page.Options{Pack: testkit.Pack()}), text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 func byRule(r *diagnose.Report) map[string]rules.Finding {
@@ -129,11 +130,11 @@ func TestNegativeControl(t *testing.T) {
 	}
 
 	mem := recording.NewMemory(recording.MemoryOptions{})
-	if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+	if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 		t.Fatal(err)
 	}
 
-	r, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // cutTo is how much of each example the pairs have: enough for two checkpoints and a stall.
@@ -57,7 +58,7 @@ func seriesOf(file string) ([]recording.Series, error) {
 		return nil, err
 	}
 	m := recording.NewMemory(recording.MemoryOptions{})
-	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(pack), Location: time.UTC}); err != nil {
+	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(testkit.Pack()), Location: time.UTC}); err != nil {
 		return nil, err
 	}
 	from := m.Sources()[0].From
@@ -136,7 +137,7 @@ func said(r *diagnose.Report) string {
 
 func each(t *testing.T, in ...recording.Reader) map[string]bool {
 	t.Helper()
-	r, err := diagnose.Each(context.Background(), in, diagnose.Options{Pack: pack})
+	r, err := diagnose.Each(context.Background(), in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestOrderOfSources(t *testing.T) {
 			own := file(t, "own", func(m *recording.Memory) { change{}.add(t, m, x.engine, "") })
 			host := file(t, "host", func(m *recording.Memory) { change{}.add(t, m, x.host, "") })
 			again := file(t, "again", func(m *recording.Memory) { change{}.add(t, m, x.host, "") })
-			opt := diagnose.Options{Pack: pack}
+			opt := diagnose.Options{Pack: testkit.Pack()}
 
 			alone, err := diagnose.Each(context.Background(), []recording.Reader{own}, opt)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 var invariantExamples = []string{"mongodb-checkpoint", "postgres-checkpoint", "etcd-latency-bound", "wiredtiger-journal"}
@@ -61,7 +62,7 @@ func readers(all []*recording.Memory) (out []recording.Reader) {
 
 func diagnosed(t *testing.T, in []recording.Reader, opt diagnose.Options) *diagnose.Report {
 	t.Helper()
-	opt.Pack = pack
+	opt.Pack = testkit.Pack()
 	r, err := diagnose.Run(t.Context(), in, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 const mongodCheckpoint = "mongodb-checkpoint"
@@ -60,13 +61,13 @@ func diagnoseFiles(t *testing.T, paths ...string) *diagnose.Report {
 			t.Fatal(err)
 		}
 		mem := recording.NewMemory(recording.MemoryOptions{})
-		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 			t.Fatal(err)
 		}
 		in = append(in, mem)
 	}
 
-	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

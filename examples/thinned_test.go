@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // thinned returns a recording as if sampled at another period: it keeps the first sample of each
@@ -74,7 +75,7 @@ func memories(t *testing.T, dir string) (out []*recording.Memory) {
 			t.Fatal(err)
 		}
 		mem := recording.NewMemory(recording.MemoryOptions{})
-		if err := input.Source.Read(t.Context(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+		if err := input.Source.Read(t.Context(), mem, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		out = append(out, mem)
@@ -144,7 +145,7 @@ func run(t *testing.T, all []*recording.Memory, every func(*recording.Memory) ti
 		in = append(in, r)
 	}
 
-	r, err := diagnose.Run(t.Context(), in, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(t.Context(), in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

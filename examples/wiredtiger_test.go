@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 const wiredtiger = "wiredtiger-journal"
@@ -119,14 +120,14 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 		}
 
 		mem := recording.NewMemory(recording.MemoryOptions{})
-		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 
 		in = append(in, mem)
 	}
 
-	report, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
+	report, err := diagnose.Run(ctx, in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -40,7 +41,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 
 	began, ended := time.Now(), make(chan error, 1)
-	go func() { ended <- watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx) }()
+	go func() { ended <- watch.New(inputs, watch.Options{Pack: testkit.Pack(), Ring: ring}).Run(ctx) }()
 
 	second := time.NewTicker(time.Second)
 	defer second.Stop()

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -39,7 +40,7 @@ func TestFutureTimestamp(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		w := start(t, watch.Options{Pack: pack, Ring: ring}, dated{newStalling(func(second int) bool { return second > 60 && second < 90 })})
+		w := start(t, watch.Options{Pack: testkit.Pack(), Ring: ring}, dated{newStalling(func(second int) bool { return second > 60 && second < 90 })})
 		time.Sleep(3 * time.Minute)
 		families, err := w.Registry().Gather()
 		if err != nil {

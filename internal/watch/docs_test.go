@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -74,7 +75,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 			t.Fatal(err)
 		}
 
-		w := start(t, watch.Options{Pack: pack, Known: bursting, Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
+		w := start(t, watch.Options{Pack: testkit.Pack(), Known: bursting, Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
 		time.Sleep(100 * time.Second)
 		families, err := w.Registry().Gather()
 		if err != nil {

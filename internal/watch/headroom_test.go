@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -40,7 +41,7 @@ func gauges(t *testing.T, w *watched) map[string]float64 {
 // refill them.
 func TestCreditsAreWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, watch.Options{Pack: pack, Known: bursting, Window: 2 * time.Minute, Every: 30 * time.Second}, newStalling(nil))
+		w := start(t, watch.Options{Pack: testkit.Pack(), Known: bursting, Window: 2 * time.Minute, Every: 30 * time.Second}, newStalling(nil))
 		time.Sleep(20 * time.Minute)
 		values := gauges(t, w)
 
@@ -81,7 +82,7 @@ func (s *filling) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 // Space that shrinks by 1 MB/s runs out once the rest is used up.
 func TestSpaceIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, watch.Options{Pack: pack, Window: 15 * time.Minute, Every: 5 * time.Minute}, &filling{newStalling(nil)})
+		w := start(t, watch.Options{Pack: testkit.Pack(), Window: 15 * time.Minute, Every: 5 * time.Minute}, &filling{newStalling(nil)})
 		time.Sleep(20 * time.Minute)
 		values := gauges(t, w)
 		left := values["plimsoll_headroom_ratio filesystem_space"] * 100e9 // at the last diagnosis

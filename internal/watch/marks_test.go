@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -28,7 +29,7 @@ func (w *watched) send(method, path, kind, body string, header ...string) (statu
 
 // A mark is accepted from this site and from programs, but not from other sites' pages.
 func TestMarksByRequest(t *testing.T) {
-	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack, AcceptMarks: func() bool { return true }})}
+	w := &watched{Watch: watch.New(nil, watch.Options{Pack: testkit.Pack(), AcceptMarks: func() bool { return true }})}
 	for _, c := range []struct {
 		name, method, path, kind, body string
 		header                         []string
@@ -73,7 +74,7 @@ func TestMarksByRequest(t *testing.T) {
 
 // Marks are off if any client could set them.
 func TestMarksAreOff(t *testing.T) {
-	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack})}
+	w := &watched{Watch: watch.New(nil, watch.Options{Pack: testkit.Pack()})}
 	for _, path := range []string{"/api/marks", "/mark"} {
 		if status, text := w.send("POST", path, "application/json", "{}"); status != 403 || !strings.Contains(text, "--web.config.file") {
 			t.Errorf("%s: status %d: %s", path, status, text)
@@ -110,7 +111,7 @@ func TestPasswordsRemoved(t *testing.T) {
 	}
 
 	defer s.Close()
-	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack, AcceptMarks: s.Trusted})}
+	w := &watched{Watch: watch.New(nil, watch.Options{Pack: testkit.Pack(), AcceptMarks: s.Trusted})}
 	for _, x := range []struct {
 		text string
 		want bool
@@ -134,7 +135,7 @@ func TestMarksOfARing(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		w := start(t, watch.Options{Pack: pack, Ring: ring, AcceptMarks: func() bool { return true }}, newStalling(nil))
+		w := start(t, watch.Options{Pack: testkit.Pack(), Ring: ring, AcceptMarks: func() bool { return true }}, newStalling(nil))
 		time.Sleep(60 * time.Second)
 		if _, text := w.get("/"); !strings.Contains(text, `<form method="post" action="/mark">`) {
 			t.Error("the page has no button")
@@ -181,7 +182,7 @@ func TestMarksOfARing(t *testing.T) {
 
 // The client reports what went wrong.
 func TestClient(t *testing.T) {
-	w := watch.New(nil, watch.Options{Pack: pack, AcceptMarks: func() bool { return true }})
+	w := watch.New(nil, watch.Options{Pack: testkit.Pack(), AcceptMarks: func() bool { return true }})
 	address, _ := serving(t, watch.ServerOptions{Addresses: []string{"127.0.0.1:0"}, Config: write(t, "web.yml", users)}, w.Handler())
 
 	at := time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)

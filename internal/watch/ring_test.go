@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -45,7 +46,7 @@ func TestFullDisk(t *testing.T) {
 			return since > 100*time.Second && since < 400*time.Second
 		}}
 
-		w := start(t, watch.Options{Pack: pack, Ring: ring}, newStalling(nil))
+		w := start(t, watch.Options{Pack: testkit.Pack(), Ring: ring}, newStalling(nil))
 		time.Sleep(300 * time.Second)
 		if _, text := w.get("/metrics"); !contains(text, "plimsoll_ring_writing 0", "plimsoll_ring_bytes 12345") {
 			t.Errorf("while the disk is full:\n%s", text)
@@ -97,7 +98,7 @@ func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring := &faultyRing{Memory: recording.NewMemory(recording.MemoryOptions{}), wait: time.Minute}
-		w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
+		w := start(t, watch.Options{Pack: testkit.Pack(), Ring: ring, Every: time.Minute}, newStalling(nil))
 		time.Sleep(10 * time.Minute)
 		if r := w.Report(); r == nil || r.Stalls.Of < 500 {
 			t.Errorf("the window in memory has gaps: %+v", r)
@@ -122,7 +123,7 @@ func TestRingOnDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
+			w := start(t, watch.Options{Pack: testkit.Pack(), Ring: ring, Every: time.Minute}, newStalling(nil))
 			time.Sleep(2 * time.Minute)
 
 			// Others can read the ring while it is being written.

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -39,7 +40,7 @@ func TestServersAreWatchedSeparately(t *testing.T) {
 					sources = append(sources, onHost(name, i+1, stalls))
 				}
 
-				w := start(t, watch.Options{Pack: pack, Window: 5 * time.Minute, Every: 30 * time.Second}, sources...)
+				w := start(t, watch.Options{Pack: testkit.Pack(), Window: 5 * time.Minute, Every: 30 * time.Second}, sources...)
 				defer w.end()
 				time.Sleep(145 * time.Second)
 

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -24,7 +25,7 @@ func diagnosedWatch(t *testing.T) *watch.Watch {
 	t.Helper()
 	var out *watched
 	synctest.Test(t, func(t *testing.T) {
-		out = start(t, watch.Options{Pack: pack}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
+		out = start(t, watch.Options{Pack: testkit.Pack()}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
 		time.Sleep(90 * time.Second)
 		out.end()
 	})
@@ -194,7 +195,7 @@ func TestSourcesOfOneName(t *testing.T) {
 
 		// The name that the second source would get.
 		inputs = append(inputs, watch.Input{Source: called(name + "#2")})
-		w := watch.New(inputs, watch.Options{Pack: pack})
+		w := watch.New(inputs, watch.Options{Pack: testkit.Pack()})
 		families, err := w.Registry().Gather()
 		if err != nil {
 			t.Fatalf("%.20s: %v", name, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -72,7 +73,7 @@ func TestStallIsTraced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, ring := &tracer{}, recording.NewMemory(recording.MemoryOptions{})
 		src := newStalling(func(second int) bool { return second > 120 && second <= 200 || second > 400 })
-		w := start(t, watch.Options{Pack: pack, Push: ring, Tracing: watch.TracingOptions{Tracer: fake}}, src)
+		w := start(t, watch.Options{Pack: testkit.Pack(), Push: ring, Tracing: watch.TracingOptions{Tracer: fake}}, src)
 		begin := time.Now()
 		time.Sleep(119 * time.Second)
 
@@ -122,7 +123,7 @@ func TestTracingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := &tracer{}
 		src := newStalling(func(second int) bool { return second > 60 && second%120 < 20 })
-		w := start(t, watch.Options{Pack: pack, Window: 5 * time.Minute, Tracing: watch.TracingOptions{Tracer: fake, For: 20 * time.Second, PerHour: 50 * time.Second}}, src)
+		w := start(t, watch.Options{Pack: testkit.Pack(), Window: 5 * time.Minute, Tracing: watch.TracingOptions{Tracer: fake, For: 20 * time.Second, PerHour: 50 * time.Second}}, src)
 		time.Sleep(20 * time.Minute)
 		w.end()
 		_, lasted, _ := fake.seen()
@@ -136,7 +137,7 @@ func TestTracingIsBounded(t *testing.T) {
 func TestTracingUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := &tracer{unavailable: errors.New("CAP_BPF is missing")}
-		w := start(t, watch.Options{Pack: pack, Window: 3 * time.Minute, Tracing: watch.TracingOptions{Tracer: fake}}, newStalling(func(second int) bool { return second > 60 }))
+		w := start(t, watch.Options{Pack: testkit.Pack(), Window: 3 * time.Minute, Tracing: watch.TracingOptions{Tracer: fake}}, newStalling(func(second int) bool { return second > 60 }))
 		time.Sleep(2 * time.Minute)
 		if said := w.log.said(t, "cannot trace here; everything else works"); len(said) != 1 || said[0]["error"] != "CAP_BPF is missing" {
 			t.Errorf("logged %v", w.log.all(t))

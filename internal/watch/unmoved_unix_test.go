@@ -23,6 +23,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -69,7 +70,7 @@ func childWatch(args []string, dir string) error {
 		return err
 	}
 
-	return errors.Join(watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx), ring.Close())
+	return errors.Join(watch.New(inputs, watch.Options{Pack: testkit.Pack(), Ring: ring}).Run(ctx), ring.Close())
 }
 
 // BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a

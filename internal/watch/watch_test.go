@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
 )
 
@@ -166,7 +167,7 @@ func (w *watched) get(path string) (status int, body string) {
 func TestStallIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })
-		w := start(t, watch.Options{Pack: pack, Window: 3 * time.Minute, Every: 30 * time.Second}, src)
+		w := start(t, watch.Options{Pack: testkit.Pack(), Window: 3 * time.Minute, Every: 30 * time.Second}, src)
 		defer w.end()
 		began := time.Now()
 		time.Sleep(120*time.Second - time.Millisecond)
@@ -222,7 +223,7 @@ func TestStallIsReported(t *testing.T) {
 func TestClearsWhenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })
-		w := start(t, watch.Options{Pack: pack, Every: 30 * time.Second}, src)
+		w := start(t, watch.Options{Pack: testkit.Pack(), Every: 30 * time.Second}, src)
 		defer w.end()
 		critical := func() (active, all int) {
 			_, text := w.get("/metrics")
@@ -274,7 +275,7 @@ func TestClearsWhenOver(t *testing.T) {
 func TestRecurringStallsStayActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 60 && second < 600 && second%60 < 8 })
-		w := start(t, watch.Options{Pack: pack, Every: 30 * time.Second}, src)
+		w := start(t, watch.Options{Pack: testkit.Pack(), Every: 30 * time.Second}, src)
 		defer w.end()
 		active := func() bool {
 			_, text := w.get("/metrics")
@@ -298,7 +299,7 @@ func TestRecurringStallsStayActive(t *testing.T) {
 func TestManyStallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 60 && second%60 < 8 })
-		w := start(t, watch.Options{Pack: pack, Window: 2 * time.Minute, Every: time.Minute}, src)
+		w := start(t, watch.Options{Pack: testkit.Pack(), Window: 2 * time.Minute, Every: time.Minute}, src)
 		defer w.end()
 		time.Sleep(15 * time.Minute)
 		each, counted := w.changes.said(t, "clients are stalled"), w.changes.said(t, "clients stalled repeatedly")
@@ -311,7 +312,7 @@ func TestManyStallsAreCounted(t *testing.T) {
 // The pages: nothing before the first diagnosis, then the contract of diagnose -o json.
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, watch.Options{Pack: pack}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
+		w := start(t, watch.Options{Pack: testkit.Pack()}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
 		defer w.end()
 		synctest.Wait()
 
@@ -356,7 +357,7 @@ func TestMetricsLint(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		w := start(t, watch.Options{Pack: pack, Ring: ring}, newStalling(func(second int) bool { return second > 30 }), newStalling(nil))
+		w := start(t, watch.Options{Pack: testkit.Pack(), Ring: ring}, newStalling(func(second int) bool { return second > 30 }), newStalling(nil))
 		time.Sleep(100 * time.Second)
 		problems, err := testutil.GatherAndLint(w.Registry())
 		if err != nil {
@@ -386,7 +387,7 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 			return nil
 		}
 
-		w := start(t, watch.Options{Pack: pack}, src)
+		w := start(t, watch.Options{Pack: testkit.Pack()}, src)
 		defer w.end()
 		time.Sleep(115 * time.Second)
 
@@ -414,7 +415,7 @@ func TestCostIsBounded(t *testing.T) {
 		var used time.Duration
 		log := &lines{}
 		src := newStalling(func(second int) bool { return second > 300 && second < 320 })
-		w := watch.New([]watch.Input{{Source: src, Options: source.Options{Period: time.Second}}}, watch.Options{Pack: pack,
+		w := watch.New([]watch.Input{{Source: src, Options: source.Options{Period: time.Second}}}, watch.Options{Pack: testkit.Pack(),
 			Changes: slog.New(slog.NewJSONHandler(log, nil)),
 			// Each step calls this twice.
 			CPU: func() time.Duration { used += 500 * time.Millisecond; return used },

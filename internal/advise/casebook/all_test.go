@@ -1,11 +1,5 @@
 package casebook
 
-import (
-	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/corerules"
-)
+import engines "plimsoll/internal/engine"
 
-// pack contains all rules.
 var profilers = engines.All().Plans()
-
-var pack = corerules.NewPack(engines.All().Rules())

@@ -6,10 +6,9 @@ import (
 
 	"plimsoll/internal/advise/casebook"
 	"plimsoll/internal/check/golden"
-	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/testkit"
 )
 
 // The walks are byte-identical on every machine. A change of a model shows up here as a change of
@@ -22,7 +21,7 @@ func TestWalks(t *testing.T) {
 				t.Skip("hours of virtual time; walked without the race detector")
 			}
 			var b strings.Builder
-			d := results.Case(corerules.NewPack(engines.All().Rules()), w, results.Origin{File: "scenario.yaml"})
+			d := results.Case(testkit.Pack(), w, results.Origin{File: "scenario.yaml"})
 			if err := text.Write(&b, d, text.Options{Width: 100}); err != nil {
 				t.Fatal(err)
 			}

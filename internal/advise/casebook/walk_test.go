@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	engines "plimsoll/internal/engine"
+
+	"plimsoll/internal/testkit"
 )
 
 // underRace reports that the race detector is on.
@@ -54,7 +56,7 @@ func walk(t *testing.T, name string) *Walk {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if walks[name], err = Run(context.Background(), c, Options{Pack: pack, Engines: engines.All().Deployments(), NoPlan: !planned[name]}); err != nil {
+		if walks[name], err = Run(context.Background(), c, Options{Pack: testkit.Pack(), Engines: engines.All().Deployments(), NoPlan: !planned[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/act"
-	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 // property checks the whole life of a move: look twice, apply, check, undo; all of it again; killed
@@ -78,11 +77,10 @@ func (m *realMove) pasted(database, remedy, fstab string) {
 		m.file(filepath.Join("home", "bin", program), "#!/bin/sh\n") // another test checks which server it is
 	}
 
-	pack := corerules.NewPack(engines.All().Rules())
 	var way *act.Way
-	for _, r := range pack.Remedies() {
+	for _, r := range testkit.Pack().Remedies() {
 		if r.Name == remedy {
-			d := act.Describe(pack, database, r, rules.Values{"unit": rules.Called(m.unit), "data": rules.Folder(m.data), "dbpath": rules.Folder(m.data)})
+			d := act.Describe(testkit.Pack(), database, r, rules.Values{"unit": rules.Called(m.unit), "data": rules.Folder(m.data), "dbpath": rules.Folder(m.data)})
 			for i := range d.Ways {
 				if d.Ways[i].Place == string(rules.Host) {
 					way = &d.Ways[i]

@@ -10,6 +10,7 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // near is the tolerance for values that the recording determines.
@@ -146,7 +147,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			was, mem := run(t, tt.name, []byte(tt.yaml))
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Name: tt.name})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Name: tt.name})
 			if err != nil {
 				t.Fatal(err)
 			}

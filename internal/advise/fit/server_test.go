@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/advise/fit"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // A mongod's counters show whether drivers retry writes and whether pages are compressed. If there are
@@ -53,7 +54,7 @@ func TestServer(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem, more}, fit.Options{Pack: pack, Engines: engines.All().Fits()})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem, more}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // page copies recordings into one, each with its host in the label instance.
@@ -53,7 +54,7 @@ func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 	_, b := run(t, trips[0].name, []byte(strings.Replace(trips[0].yaml, "seed: 1", "seed: 2", 1)))
 	of := map[string]*recording.Memory{"db-1": a, "db-2": b}
 
-	opt := fit.Options{Pack: pack, Engines: engines.All().Fits(), Name: "x"}
+	opt := fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Name: "x"}
 	for _, order := range [][]string{{"db-1", "db-2"}, {"db-2", "db-1"}} {
 		_, err := fit.Fit(t.Context(), []recording.Reader{page(t, of, order)}, opt)
 		var several *diagnose.SeveralError
@@ -73,7 +74,7 @@ func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	host, err := recording.Pick(t.Context(), page(t, of, []string{"db-2"}), pack.Wants, func(l labels.Labels) (labels.Labels, bool) {
+	host, err := recording.Pick(t.Context(), page(t, of, []string{"db-2"}), testkit.Pack().Wants, func(l labels.Labels) (labels.Labels, bool) {
 		return l, strings.HasPrefix(l.Get(labels.MetricName), "node_")
 	})
 	if err != nil {

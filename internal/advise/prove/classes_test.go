@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/testkit"
 )
 
 // classesOfTwo are bounds a factor of two apart, like etcd's.
@@ -81,8 +82,8 @@ func TestChangeOfClasses(t *testing.T) {
 func (m made) withClasses(word string, edges []string, factor float64) *side {
 	s := m.side(word)
 	all := s.c.Tracks
-	mean := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_write_latency:seconds"))
-	rate := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_writes:rate"))
+	mean := s.c.One(testkit.Pack().Signal(rules.SignalPrefix + "mongodb_write_latency:seconds"))
+	rate := s.c.One(testkit.Pack().Signal(rules.SignalPrefix + "mongodb_writes:rate"))
 
 	tracks := make([]timeline.Track, len(edges))
 	for i, le := range edges {

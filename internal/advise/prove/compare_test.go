@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/testkit"
 )
 
 // comparison compares two synthetic recordings with few resamples.
@@ -98,7 +99,7 @@ func TestRefusals(t *testing.T) {
 
 // A different rate is a different workload: the report states it, and no requirement is met.
 func TestAnotherWorkload(t *testing.T) {
-	b, err := ParseBound(pack, "write_p99 < 10s")
+	b, err := ParseBound(testkit.Pack(), "write_p99 < 10s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/testkit"
 )
 
 // onHost returns a side with its devices' bytes per second and its sources' facts.
 func onHost(word string, facts map[string]string, moved map[string]float64) *side {
-	c := rules.NewCase(pack, timeline.Grid{StepMs: 1000, N: 2}, func(of *rules.Signal) (out []timeline.Track) {
+	c := rules.NewCase(testkit.Pack(), timeline.Grid{StepMs: 1000, N: 2}, func(of *rules.Signal) (out []timeline.Track) {
 		for device, x := range moved {
 			if of == rules.DiskMoved {
 				out = append(out, timeline.Track{Labels: labels.FromStrings("device", device), Values: []float64{x, x}})

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // A paced checkpoint takes longer by design: its verdict is "as meant", whether the fix is named or
@@ -30,7 +31,7 @@ func TestMeant(t *testing.T) {
 		"nothing":             {want: Worse},
 	} {
 		pairs, r := figures(), &Report{Settings: c.settings}
-		r.meant(pairs, Options{Pack: pack, Fixes: c.fixes})
+		r.meant(pairs, Options{Pack: testkit.Pack(), Fixes: c.fixes})
 		if got := pairs[0].figure.Verdict; got != c.want {
 			t.Errorf("%s: the checkpoint is %q, want %q", name, got, c.want)
 		}
@@ -39,7 +40,7 @@ func TestMeant(t *testing.T) {
 		}
 	}
 
-	if err := checkFixes(pack, []string{"wish"}); err == nil {
+	if err := checkFixes(testkit.Pack(), []string{"wish"}); err == nil {
 		t.Error("a fix that nobody knows is accepted")
 	}
 }
@@ -53,7 +54,7 @@ func TestFixThatIsNotInEffect(t *testing.T) {
 		return s
 	}
 
-	opt := Options{Pack: pack, Fixes: []string{"dirty-bytes"}}
+	opt := Options{Pack: testkit.Pack(), Fixes: []string{"dirty-bytes"}}
 	r := &Report{}
 	r.contradict(with("before", "67108864"), with("after", "67108864"), opt)
 

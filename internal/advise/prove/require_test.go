@@ -3,6 +3,8 @@ package prove
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/testkit"
 )
 
 func TestParseBound(t *testing.T) {
@@ -18,7 +20,7 @@ func TestParseBound(t *testing.T) {
 		{"utilisation < 80%", 0.8, true},
 		{"dirty_bytes < 1GB", 1e9, true},
 	} {
-		b, err := ParseBound(pack, c.text)
+		b, err := ParseBound(testkit.Pack(), c.text)
 		if err != nil || b.bound != c.bound || b.less != c.less {
 			t.Errorf("%q: %+v, %v", c.text, b, err)
 		}
@@ -32,7 +34,7 @@ func TestParseBound(t *testing.T) {
 		"write_p99 < -1ms":       "write_p99: ",
 		strings.Repeat("x", 201): "at most 200 characters",
 	} {
-		if _, err := ParseBound(pack, text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseBound(testkit.Pack(), text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -57,7 +59,7 @@ func TestOutcome(t *testing.T) {
 		{"operations > 500/s", Estimate{Value: p(490), Low: p(480), High: p(500)}, NotMet},
 		{"operations > 500/s", Estimate{}, NotMeasured},
 	} {
-		b, err := ParseBound(pack, c.text)
+		b, err := ParseBound(testkit.Pack(), c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +74,7 @@ func FuzzParseBound(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		b, err := ParseBound(pack, s)
+		b, err := ParseBound(testkit.Pack(), s)
 		if err == nil && (b.bound != b.bound || b.name == "" || b.bound < 0) {
 			t.Errorf("%q is parsed as %+v", s, b)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // scraped is an hour of a database whose writes take 2 ms, and 400 ms in about one second of every
@@ -61,7 +62,7 @@ func scraped(t *testing.T, seed random.Seed, every int) []recording.Reader {
 // period does not count as a change.
 func TestSameLoadAtAnotherPeriod(t *testing.T) {
 	opt := few
-	opt.Pack = pack
+	opt.Pack = testkit.Pack()
 
 	for _, periods := range [][2]int{{15, 1}, {1, 15}, {60, 1}, {30, 15}, {15, 15}} {
 		r, err := Compare(t.Context(), scraped(t, 1, periods[0]), scraped(t, 2, periods[1]), opt)

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/testkit"
 )
 
 // A made recording is a synthetic database with checkpoints: within a cycle seconds resemble each
@@ -108,7 +109,7 @@ func (m made) side(word string) *side {
 	}
 
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(m.from)
-	c := rules.NewCase(pack, timeline.Grid{FromMs: start.Add(time.Second).UnixMilli(), StepMs: 1000, N: m.cells},
+	c := rules.NewCase(testkit.Pack(), timeline.Grid{FromMs: start.Add(time.Second).UnixMilli(), StepMs: 1000, N: m.cells},
 		func(of *rules.Signal) []timeline.Track { return tracks[of.Name] })
 	c.Engines = []string{"mongodb"}
 	c.Stall = rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Cells: stalls, Observed: all, Threshold: 0.1}

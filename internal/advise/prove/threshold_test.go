@@ -8,13 +8,14 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/testkit"
 )
 
 // latencies gives a side the mean latency of each second's writes, and the stalled time that follows
 // from them.
 func (s *side) latencies(at func(k int) float64) *side {
 	all := s.c.Tracks
-	rate := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_writes:rate"))
+	rate := s.c.One(testkit.Pack().Signal(rules.SignalPrefix + "mongodb_writes:rate"))
 
 	latency, waiting := make([]float64, s.c.Grid.N), make([]float64, s.c.Grid.N)
 	for k := range latency {

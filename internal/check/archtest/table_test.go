@@ -427,6 +427,9 @@ var layers = []Layer{
 
 	{"corpus", "scores diagnoses of published incidents", nil},
 
+	{"testkit", "what the tests of many packages start from", []string{
+		"judge/corerules", "judge/rules", "engine",
+	}},
 	{"deploy/grafana", "the program that makes Grafana's dashboard of the pack", []string{
 		"judge/corerules", "judge/rules", "engine",
 	}},

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // invariant are rules that no null recording tries: they judge the contents of a log, sums since a
@@ -28,7 +29,7 @@ var invariant = []string{
 // The findings of such a rule do not depend on how often another source was sampled, and they are the
 // same at twice the load: with twice the calls, bytes and time in all counters.
 func TestFindingsAreInvariant(t *testing.T) {
-	scripts, err := ruletest.Scripts(pack)
+	scripts, err := ruletest.Scripts(testkit.Pack())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func severities(t *testing.T, rule string, all []ruletest.Series) (out []int) {
 		appendSeries(t, mem, s.Labels, s.Step, s.Values)
 	}
 
-	r, err := diagnose.Each(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Each(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

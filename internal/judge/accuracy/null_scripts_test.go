@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // scriptNullIntervals is the maximum length of such a recording in the case's own sampling periods, and
@@ -46,7 +47,7 @@ type scriptNull struct {
 // scriptNulls are the positive cases of all rules whose cause and stall can be separated.
 func scriptNulls(t *testing.T) (out []scriptNull) {
 	t.Helper()
-	scripts, err := ruletest.Scripts(pack)
+	scripts, err := ruletest.Scripts(testkit.Pack())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*la
 		return n, false
 	}
 
-	got, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	got, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		return n, false
 	}
@@ -124,7 +125,7 @@ func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*la
 	for i := range 3 {
 		r := newNullRecording(t, uint64(i), n.intervals())
 		n.make(r, false)
-		got, err := diagnose.Run(t.Context(), []recording.Reader{r.mem}, diagnose.Options{Pack: pack})
+		got, err := diagnose.Run(t.Context(), []recording.Reader{r.mem}, diagnose.Options{Pack: testkit.Pack()})
 		if err == nil && slices.ContainsFunc(reported(got), func(f diagnose.Finding) bool { return f.Rule == rule.ID && accuses(f) }) {
 			return n, false
 		}
@@ -154,7 +155,7 @@ func reported(r *diagnose.Report) []diagnose.Finding {
 // feltSelectors select what the engines' stall detectors read.
 func feltSelectors(t *testing.T) (out [][]*labels.Matcher) {
 	t.Helper()
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		for _, s := range e.Felt {
 			for _, expr := range s.Exprs {
 				parsed, err := rules.Parse(expr)
@@ -377,7 +378,7 @@ func TestEachRuleHasANull(t *testing.T) {
 	}
 
 	var lacking []string
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		if !slices.Contains(tried, r.ID) {
 			lacking = append(lacking, r.ID)
 		}

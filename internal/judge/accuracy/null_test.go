@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // The share of recordings in which a rule may make a false claim, and in which it may make a critical
@@ -148,7 +149,7 @@ func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]d
 	c.make(r, i)
 	r.mem.Source(recording.Source{Kind: "host", Name: "null", Facts: r.facts, From: nullBegan, To: nullBegan.Add(time.Duration(r.n-1) * time.Second)})
 
-	got, err := diagnose.Run(t.Context(), []recording.Reader{r.mem}, diagnose.Options{Pack: pack})
+	got, err := diagnose.Run(t.Context(), []recording.Reader{r.mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Errorf("%s, seed %d: %v", c.name, seed, err)
 		return nil, nil
@@ -160,7 +161,7 @@ func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]d
 	}
 
 	found, measured = map[string]diagnose.Finding{}, map[string]bool{}
-	for _, rule := range pack.Rules() {
+	for _, rule := range testkit.Pack().Rules() {
 		lacks := func(m diagnose.NotMeasured) bool { return m.Rule == rule.ID }
 		// To find out which rules a case covers, pass it a finding of each.
 		probe := diagnose.Finding{Rule: rule.ID, Kind: rule.Kind, Severity: diagnose.Warning}

@@ -9,17 +9,14 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/accuracy"
-	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
-var (
-	pack     = corerules.NewPack(engines.All().Rules())
-	language = scenario.NewLanguage(engines.All().Models(), nil)
-)
+var language = scenario.NewLanguage(engines.All().Models(), nil)
 
 // samplings are the periods of a live source, of the usual exporter and of the usual Prometheus.
 var samplings = []time.Duration{time.Second, 10 * time.Second, 15 * time.Second}
@@ -156,7 +153,7 @@ func try(ctx context.Context, in incident) (*tried, error) {
 			return nil, err
 		}
 
-		report, err := diagnose.Run(ctx, []recording.Reader{r}, diagnose.Options{Pack: pack})
+		report, err := diagnose.Run(ctx, []recording.Reader{r}, diagnose.Options{Pack: testkit.Pack()})
 		if err != nil {
 			return nil, fmt.Errorf("at %s: %w", every, err)
 		}
@@ -209,7 +206,7 @@ func claims(r *diagnose.Report) map[string]diagnose.Finding {
 // kindOf returns the kind of claim of each rule.
 var kindOf = func() map[string]diagnose.Kind {
 	out := map[string]diagnose.Kind{}
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		out[r.ID] = r.Kind
 	}
 	return out

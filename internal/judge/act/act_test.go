@@ -6,23 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/act"
-	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
-
-var pack = corerules.NewPack(engines.All().Rules())
 
 // Every piece of advice has a remedy, or says why no command carries it out.
 func TestAdviceHasCommands(t *testing.T) {
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		for _, name := range r.AdviceNames() {
 			a := r.Advice[name]
 			if (len(a.Do) == 0) != (a.NoCommand != "") {
 				t.Errorf("%s, advice %q: give it remedies (Do) or say why it has none (NoCommand)", r.ID, name)
 			}
-			if len(a.Do) > 0 && !slices.ContainsFunc(act.Fixes(pack, &r), func(x act.Fix) bool { return x.Advice == name && len(x.Remedies) > 0 }) {
+			if len(a.Do) > 0 && !slices.ContainsFunc(act.Fixes(testkit.Pack(), &r), func(x act.Fix) bool { return x.Advice == name && len(x.Remedies) > 0 }) {
 				t.Errorf("%s, advice %q: no engine implements its remedies", r.ID, name)
 			}
 		}
@@ -32,7 +29,7 @@ func TestAdviceHasCommands(t *testing.T) {
 // In every place, a remedy contains everything that users must know before they apply it.
 func TestRemediesAreComplete(t *testing.T) {
 	names := map[string]string{}
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		if names[m.Name] != "" && names[m.Name] != m.Title {
 			t.Errorf("%s is the name of two remedies", m.Name)
 		}
@@ -80,9 +77,9 @@ func TestShellReadsEveryCommand(t *testing.T) {
 
 	lines := map[string]string{}
 	for _, values := range []rules.Values{nil, hostile} {
-		for _, e := range pack.Engines() {
+		for _, e := range testkit.Pack().Engines() {
 			for _, m := range remediesOf(e.Database) {
-				for _, w := range act.Describe(pack, e.Database, m, values).Ways {
+				for _, w := range act.Describe(testkit.Pack(), e.Database, m, values).Ways {
 					for _, l := range slices.Concat(w.Look, w.Do, w.Keep, w.Check, w.Undo) {
 						lines[l] = m.Name + " in " + w.Place
 					}
@@ -115,13 +112,13 @@ func TestShellReadsEveryCommand(t *testing.T) {
 // remediesOf returns the remedies of an engine's rules and of the core's rules as that engine
 // implements them.
 func remediesOf(database string) (out []*rules.Remedy) {
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		if r.Engine != "" && r.Engine != database {
 			continue
 		}
 		for _, a := range r.Advice {
 			for _, m := range a.Do {
-				if own := pack.RemedyFor(database, m); own != nil {
+				if own := testkit.Pack().RemedyFor(database, m); own != nil {
 					out = append(out, own)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 // A bench runs printed commands in a separate home folder, with stand-ins for programs that cannot run
@@ -43,11 +44,11 @@ func newBenchIn(t *testing.T, remedy string, place rules.Place, cloud rules.Clou
 	b := &bench{t: t, home: t.TempDir(), replaced: strings.NewReplacer(replaced...)}
 	b.env = append(os.Environ(), "HOME="+b.home, "PATH="+bin+":"+os.Getenv("PATH"))
 
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		if m.Name != remedy {
 			continue
 		}
-		for _, w := range act.Describe(pack, "", m, values).Ways {
+		for _, w := range act.Describe(testkit.Pack(), "", m, values).Ways {
 			if w.Place == string(place) && (cloud == "" && len(w.Clouds) == 0 || slices.Contains(w.Clouds, string(cloud))) {
 				b.way = w
 				return b

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 // Once one of several etcdctl calls has failed, none of the rest runs: a member is not defragmented
@@ -53,9 +54,9 @@ func TestEachUseOfAVariableStops(t *testing.T) {
 	use := regexp.MustCompile(`\$\{([A-Z_]+):\?([^}]*)\}`)
 	needed := regexp.MustCompile(`\$\{?(PGPORT|PGHOST|PORT|UNIT|POD|CONTAINER|NODE|VOLUME|DISK|ZONE|DB|CLUSTER|SERVER|INSTANCE|GROUP|DEVICE|ENDPOINT|MEMBER)\b[^:]`)
 	uses := 0
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		for _, m := range remediesOf(e.Database) {
-			for _, w := range act.Describe(pack, e.Database, m, nil).Ways {
+			for _, w := range act.Describe(testkit.Pack(), e.Database, m, nil).Ways {
 				for _, step := range [][]string{w.Look, w.Do, w.Keep, w.Check, w.Undo} {
 					prompted := map[string]bool{}
 					for _, name := range needed.FindAllStringSubmatch(strings.Join(step, "\n"), -1) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/judge/act"
+	"plimsoll/internal/testkit"
 )
 
 // dangerous are patterns that printed advice must not contain, because such commands have lost data or
@@ -47,9 +48,9 @@ var dangerous = []struct {
 // No printed line, in any place, matches a pattern that has caused harm.
 func TestAdviceIsNotDangerous(t *testing.T) {
 	seen := map[string]bool{}
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		for _, m := range remediesOf(e.Database) {
-			for _, w := range act.Describe(pack, e.Database, m, nil).Ways {
+			for _, w := range act.Describe(testkit.Pack(), e.Database, m, nil).Ways {
 				for _, line := range slices.Concat(w.Look, w.Do, w.Keep, w.Check, w.Undo) {
 					seen[line] = true
 					for _, d := range dangerous {
@@ -109,7 +110,7 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 // An undo step uses what Look showed or saved. It never falls back to a value that Plimsoll assumes.
 func TestUndoHasNoFallback(t *testing.T) {
 	fallback := regexp.MustCompile(`\$\{[A-Z_]+:?-|\{\{or `)
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		for i := range m.Recipes {
 			for _, c := range m.Recipes[i].Undo {
 				if fallback.MatchString(c.Text) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/judge/act"
+	"plimsoll/internal/testkit"
 )
 
 // looks are the prefixes of commands that change nothing.
@@ -90,9 +91,9 @@ func changes(line string) string {
 // why there is none.
 func TestLookingChangesNothing(t *testing.T) {
 	seen := 0
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		for _, m := range remediesOf(e.Database) {
-			for _, w := range act.Describe(pack, e.Database, m, nil).Ways {
+			for _, w := range act.Describe(testkit.Pack(), e.Database, m, nil).Ways {
 				for _, l := range slices.Concat(w.Look, w.Check) {
 					if seen++; changes(l) != "" {
 						t.Errorf("%s in %s: %q may change something: %s", m.Name, w.Place, changes(l), l)

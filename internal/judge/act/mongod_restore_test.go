@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 // mongosh is a stand-in for the client: it evaluates its input against a server whose settings are
@@ -38,11 +39,11 @@ if (process.argv.includes("--state")) console.log(JSON.stringify(now())); else e
 // mongodWay returns one of a remedy's ways for MongoDB.
 func mongodWay(t *testing.T, remedy string, place rules.Place, values rules.Values) act.Way {
 	t.Helper()
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		if m.Name != remedy {
 			continue
 		}
-		for _, w := range act.Describe(pack, "mongodb", m, values).Ways {
+		for _, w := range act.Describe(testkit.Pack(), "mongodb", m, values).Ways {
 			if w.Place == string(place) {
 				return w
 			}

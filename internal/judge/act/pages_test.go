@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite the commands in the rules' pages")
@@ -34,7 +35,7 @@ func TestPagesHaveTheCommands(t *testing.T) {
 	users := map[string][]string{} // rules by remedy
 	pages := map[string]string{}
 
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		path := filepath.Join(pagesRoot, r.Docs())
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -77,7 +78,7 @@ func TestPagesHaveTheCommands(t *testing.T) {
 		}
 	}
 
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		for _, d := range fixesOf(&r) {
 			if pages[d.Remedy] == "" {
 				pages[d.Remedy] = fixPage(&d, users[d.Remedy])
@@ -98,7 +99,7 @@ func tableOfFixes() string {
 
 	counts := map[string]int{}
 	seen := map[string]bool{}
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		for _, d := range fixesOf(&r) {
 			if seen[d.Remedy] {
 				continue
@@ -176,7 +177,7 @@ var codeBlock = regexp.MustCompile("(?s)\n *```[a-z]*\n(.*?)```")
 // The hand-written parts of a page repeat no remedy: each command appears once, next to its rule.
 func TestPagesRepeatNoCommand(t *testing.T) {
 	changes := map[string]string{}
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		for i := range m.Recipes {
 			for _, c := range m.Recipes[i].Do {
 				if w := whatItDoes(c.Text); w != "" {
@@ -190,7 +191,7 @@ func TestPagesRepeatNoCommand(t *testing.T) {
 		t.Errorf("only %v is searched for", changes)
 	}
 
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		text, err := os.ReadFile(filepath.Join(pagesRoot, r.Docs()))
 		if err != nil {
 			t.Error(err)
@@ -248,7 +249,7 @@ func fixesOf(r *rules.Rule) []act.Description {
 	var out []act.Description
 	seen := map[string]bool{}
 
-	for _, x := range act.Fixes(pack, r) {
+	for _, x := range act.Fixes(testkit.Pack(), r) {
 		for _, d := range x.Remedies {
 			noCommand := !slices.ContainsFunc(d.Ways, func(w act.Way) bool { return w.None == "" })
 			if seen[d.Remedy] || noCommand && d.Database != r.Engine {

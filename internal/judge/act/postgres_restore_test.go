@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 // A real PostgreSQL gets its previous settings back, whether they came from ALTER SYSTEM,
@@ -244,11 +245,11 @@ func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 // postgresWayOrNone returns one of a remedy's ways for PostgreSQL, even if it has no steps.
 func postgresWayOrNone(t *testing.T, remedy string, place rules.Place) act.Way {
 	t.Helper()
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		if m.Name != remedy {
 			continue
 		}
-		for _, w := range act.Describe(pack, "postgres", m, nil).Ways {
+		for _, w := range act.Describe(testkit.Pack(), "postgres", m, nil).Ways {
 			if w.Place == string(place) {
 				return w
 			}
@@ -261,11 +262,11 @@ func postgresWayOrNone(t *testing.T, remedy string, place rules.Place) act.Way {
 // wayOf returns a remedy's way in a place that has steps, without values.
 func wayOf(t *testing.T, database, remedy string, place rules.Place) act.Way {
 	t.Helper()
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		if m.Name != remedy {
 			continue
 		}
-		for _, w := range act.Describe(pack, database, m, nil).Ways {
+		for _, w := range act.Describe(testkit.Pack(), database, m, nil).Ways {
 			if w.Place == string(place) && w.None == "" {
 				return w
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/judge/act"
+	"plimsoll/internal/testkit"
 )
 
 // An argv is a call of a provider's command line: its words without quotes.
@@ -24,9 +25,9 @@ type argv struct {
 
 // callsOf returns the calls of a program in all printed lines, in each place.
 func callsOf(program string) (out []argv) {
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		for _, m := range remediesOf(e.Database) {
-			for _, w := range act.Describe(pack, e.Database, m, nil).Ways {
+			for _, w := range act.Describe(testkit.Pack(), e.Database, m, nil).Ways {
 				for _, line := range slices.Concat(w.Look, w.Do, w.Keep, w.Check, w.Undo) {
 					for _, words := range callsIn(line, program) {
 						out = append(out, argv{m.Name + " in " + w.Place, words})

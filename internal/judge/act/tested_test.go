@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/judge/act"
+	"plimsoll/internal/testkit"
 )
 
 // Every step that a rule prints says how it was tested. Each test named there exists and runs those
@@ -52,7 +53,7 @@ func TestHowStepsWereTested(t *testing.T) {
 		}
 	}
 
-	for _, m := range pack.Remedies() {
+	for _, m := range testkit.Pack().Remedies() {
 		for i := range m.Recipes {
 			trial := m.Recipes[i].Trial
 			_, body, found := strings.Cut(tests.String(), "func "+trial+"(")
@@ -64,8 +65,8 @@ func TestHowStepsWereTested(t *testing.T) {
 	}
 
 	real, ways := 0, 0
-	for _, r := range pack.Rules() {
-		for _, f := range act.Fixes(pack, &r) {
+	for _, r := range testkit.Pack().Rules() {
+		for _, f := range act.Fixes(testkit.Pack(), &r) {
 			for _, m := range f.Remedies {
 				for _, w := range m.Ways {
 					if (w.Tested == "") != (w.None != "") {

@@ -19,11 +19,12 @@ import (
 
 	"plimsoll/internal/judge/alerts"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 func TestPrometheusTakesTheRules(t *testing.T) {
 	for _, opt := range []alerts.Options{{}, {By: []string{"namespace", "pod"}, Window: 15 * time.Minute, Interval: time.Minute}} {
-		text, err := alerts.YAML(pack, alerts.Prometheus, opt)
+		text, err := alerts.YAML(testkit.Pack(), alerts.Prometheus, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 
 // Every rule of the pack is either exported or left out for a stated reason.
 func TestEveryRuleIsExportedOrNot(t *testing.T) {
-	groups, err := alerts.Groups(pack, alerts.Options{})
+	groups, err := alerts.Groups(testkit.Pack(), alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +66,8 @@ func TestEveryRuleIsExportedOrNot(t *testing.T) {
 		exported[r.Labels["rule"]] = true
 	}
 
-	for _, r := range pack.Rules() {
-		if _, out := alerts.LeftOut(pack)[r.ID]; out == exported[r.ID] {
+	for _, r := range testkit.Pack().Rules() {
+		if _, out := alerts.LeftOut(testkit.Pack())[r.ID]; out == exported[r.ID] {
 			t.Errorf("%s: exported %v, left out %v", r.ID, exported[r.ID], out)
 		}
 		delete(exported, r.ID)
@@ -78,7 +79,7 @@ func TestEveryRuleIsExportedOrNot(t *testing.T) {
 }
 
 func TestPrometheusRuleIsTheSameRules(t *testing.T) {
-	text, err := alerts.YAML(pack, alerts.PrometheusRule, alerts.Options{})
+	text, err := alerts.YAML(testkit.Pack(), alerts.PrometheusRule, alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +114,11 @@ func TestPrometheusRuleIsTheSameRules(t *testing.T) {
 
 func TestInvalidOptions(t *testing.T) {
 	for _, opt := range []alerts.Options{{Interval: time.Millisecond}, {Window: time.Second}, {Window: 48 * time.Hour}} {
-		if _, err := alerts.Groups(pack, opt); err == nil {
+		if _, err := alerts.Groups(testkit.Pack(), opt); err == nil {
 			t.Errorf("%+v is accepted", opt)
 		}
 	}
-	if _, err := alerts.YAML(pack, "helm", alerts.Options{}); err == nil {
+	if _, err := alerts.YAML(testkit.Pack(), "helm", alerts.Options{}); err == nil {
 		t.Error("an unknown form is accepted")
 	}
 }
@@ -132,7 +133,7 @@ func TestPromtool(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	whole, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{})
+	whole, err := alerts.YAML(testkit.Pack(), alerts.Prometheus, alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,13 +144,13 @@ func TestPromtool(t *testing.T) {
 	var tests []string
 	for _, step := range []time.Duration{time.Second, 15 * time.Second} {
 		opt := alerts.Options{Interval: step, Window: 10 * step}
-		groups, err := alerts.Groups(pack, opt)
+		groups, err := alerts.Groups(testkit.Pack(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		for _, r := range pack.Rules() {
-			if _, out := alerts.LeftOut(pack)[r.ID]; out {
+		for _, r := range testkit.Pack().Rules() {
+			if _, out := alerts.LeftOut(testkit.Pack())[r.ID]; out {
 				continue
 			}
 
@@ -181,12 +182,12 @@ func TestPromtoolFires(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	r, err := pack.Rule("host/memory-limit")
+	r, err := testkit.Pack().Rule("host/memory-limit")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	groups, err := alerts.Groups(pack, alerts.Options{Interval: 15 * time.Second})
+	groups, err := alerts.Groups(testkit.Pack(), alerts.Options{Interval: 15 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +312,7 @@ type eval struct {
 // cases parses the parts of a rule's script that promtool needs: one load, and evals of the condition.
 func cases(t *testing.T, r rules.Rule) (out []scriptCase) {
 	t.Helper()
-	f, err := pack.Script(r.ID)
+	f, err := testkit.Pack().Script(r.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

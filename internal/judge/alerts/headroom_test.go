@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/judge/alerts"
+	"plimsoll/internal/testkit"
 )
 
 // Headroom alerts fire hours before a limit is reached, and never if the headroom does not shrink.
@@ -15,7 +16,7 @@ func TestHeadroomAlerts(t *testing.T) {
 		t.Skip("no promtool here (Debian: prometheus)")
 	}
 
-	groups, err := alerts.Groups(pack, alerts.Options{})
+	groups, err := alerts.Groups(testkit.Pack(), alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

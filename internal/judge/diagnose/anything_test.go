@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // The draws are the same on each run, so that no change is held up by a failure that another one
@@ -72,7 +73,7 @@ func leaves(t *testing.T) []leaf {
 		}
 	}
 
-	for _, s := range pack.Signals() {
+	for _, s := range testkit.Pack().Signals() {
 		for _, x := range s.Exprs {
 			e, err := rules.Parse(x)
 			if err != nil {
@@ -162,7 +163,7 @@ func TestAnythingIsJudged(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 		if err != nil {
 			return // nothing to judge
 		}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // BenchmarkDay diagnoses a day of one-second samples of a MongoDB under a steady load: every metric the
@@ -20,7 +21,7 @@ func BenchmarkDay(b *testing.B) {
 	fillDay(b, mem, 86400)
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -33,7 +34,7 @@ func BenchmarkDay(b *testing.B) {
 func fillDay(tb testing.TB, w recording.Writer, seconds int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var series []labels.Labels
-	for _, s := range pack.Signals() {
+	for _, s := range testkit.Pack().Signals() {
 		for _, x := range s.Exprs {
 			e, err := rules.Parse(x)
 			if err != nil {

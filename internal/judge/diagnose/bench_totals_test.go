@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // The totals of a benchmark's run are one interval. Wherever it lies on the grid of minutes, nothing shows when
@@ -36,7 +37,7 @@ func TestTotalsOfARunOnAnyGrid(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
+			r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: testkit.Pack()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // A guest whose clock was set back counts 2.8 s of I/O in one second. It was busy for all of that
@@ -44,7 +45,7 @@ func TestNeverBusierThanAllTheTime(t *testing.T) {
 	}
 
 	mem.Source(recording.Source{Kind: "ftdc", Name: "x", Engine: "mongodb", From: time.UnixMilli(b.TimesMs[0]), To: time.UnixMilli(b.TimesMs[119])})
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

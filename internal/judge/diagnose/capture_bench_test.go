@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // BenchmarkCaptureOfADay goes from a diagnostic.data folder to the verdict: a day of one-second samples
@@ -42,11 +43,11 @@ func benchmarkCapture(b *testing.B, chunks int) {
 		}
 
 		mem := recording.NewMemory(recording.MemoryOptions{})
-		if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+		if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 			b.Fatal(err)
 		}
 
-		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -84,7 +85,7 @@ func BenchmarkRecordingOfAMonth(b *testing.B) {
 			b.Fatal(err)
 		}
 
-		r, err := diagnose.Run(context.Background(), []recording.Reader{in}, diagnose.Options{Pack: pack})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{in}, diagnose.Options{Pack: testkit.Pack()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // Every signal of MongoDB is in some real capture, and captures of 8.0 have all of them: a rule whose
@@ -45,7 +46,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 
 			have := metricsOfCapture(t, path)
 			var lacks []string
-			for _, s := range pack.Signals() {
+			for _, s := range testkit.Pack().Signals() {
 				name := strings.TrimPrefix(s.Name, rules.SignalPrefix)
 				if strings.HasPrefix(name, "mongodb_logged_") {
 					continue // of mongod's log
@@ -72,7 +73,7 @@ func metricsOfCapture(t *testing.T, path string) map[string]bool {
 	}
 
 	mem := recording.NewMemory(recording.MemoryOptions{})
-	if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+	if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 		t.Fatal(err)
 	}
 

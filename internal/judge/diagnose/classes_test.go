@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // fsyncEdges are the bounds of the classes of etcd's histograms, in seconds, a factor of two apart.
@@ -86,7 +87,7 @@ func recorded(t testing.TB, members ...member) recording.Reader {
 
 func detailed(t testing.TB, in recording.Reader) *diagnose.Report {
 	t.Helper()
-	r, err := diagnose.Run(context.Background(), []recording.Reader{in}, diagnose.Options{Pack: pack, Slots: diagnose.SlotsMax})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{in}, diagnose.Options{Pack: testkit.Pack(), Slots: diagnose.SlotsMax})
 	if err != nil {
 		t.Fatal(err)
 	}

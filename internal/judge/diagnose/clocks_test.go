@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // pulses returns ten minutes of a counter at 1 s. In each minute it grows by high for eight seconds
@@ -49,7 +50,7 @@ func stalling(t *testing.T, saturatedFrom int) (db, dev *recording.Memory) {
 
 func rulesOf(t *testing.T, in ...recording.Reader) (found map[string]string) {
 	t.Helper()
-	r, err := diagnose.Run(context.Background(), in, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

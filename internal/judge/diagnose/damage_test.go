@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // If a capture is truncated so early that nothing can be diagnosed, the error names the file and the
@@ -26,7 +27,7 @@ func TestNothingBecauseOfDamage(t *testing.T) {
 	}
 	m.Source(recording.Source{Kind: "ftdc", Name: "diagnostic.data"})
 	m.Note(recording.Note{Kind: recording.NoteDamage, Source: "diagnostic.data", File: "metrics.1", Offset: 4711, Text: "torn"})
-	_, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
+	_, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: testkit.Pack()})
 	if !errors.Is(err, diagnose.ErrNothing) || !strings.Contains(err.Error(), "torn (metrics.1, byte 4711)") {
 		t.Errorf("error %v", err)
 	}
@@ -48,7 +49,7 @@ func TestStraySampleIsReported(t *testing.T) {
 	}
 
 	var names []string
-	for _, s := range pack.Signals() {
+	for _, s := range testkit.Pack().Signals() {
 		for _, n := range regexp.MustCompile(`node_\w+`).FindAllString(strings.Join(s.Exprs, " "), -1) {
 			if len(names) < 40 && !slices.Contains(names, n) {
 				names = append(names, n)
@@ -62,7 +63,7 @@ func TestStraySampleIsReported(t *testing.T) {
 
 	add(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 1, names[0])
 	m.Source(recording.Source{Kind: "openmetrics", Name: "node.prom"})
-	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // days begins when the recording does.
@@ -192,7 +193,7 @@ func TestFiveIncidentsOfDays(t *testing.T) {
 
 	for _, cells := range []int{0, 30_000} {
 		t.Run(fmt.Sprint(cells), func(t *testing.T) {
-			r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack, Cells: cells})
+			r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: testkit.Pack(), Cells: cells})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +212,7 @@ func TestBothLimits(t *testing.T) {
 	both := &tape{tb: t, to: m, series: map[string]*taped{}}
 	both.run(simulated(t, "run.duration=4min", "engine.mongodb.cache=256MB", "workload.arrivals={poisson: 1500/s}", "workload.mix={update: 90%, read: 10%}",
 		"workload.keys.count=3000000", "volumes.data.iops=3000"))
-	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

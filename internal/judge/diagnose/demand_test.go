@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // A demand is a rate of operations over time that clients may have for any reason.
@@ -211,10 +212,10 @@ func fieldReport(t *testing.T, path string) *diagnose.Report {
 		t.Fatal(err)
 	}
 	mem := recording.NewMemory(recording.MemoryOptions{})
-	if err := input.Source.Read(t.Context(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+	if err := input.Source.Read(t.Context(), mem, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // For a PostgreSQL and its volume, Felt finds exactly the stalls that a whole diagnosis finds.
@@ -33,12 +34,12 @@ func TestFeltIsWhatIsJudged(t *testing.T) {
 
 func compareFelt(t *testing.T, in []recording.Reader) {
 	t.Helper()
-	whole, err := diagnose.Lay(context.Background(), in, diagnose.Options{Pack: pack})
+	whole, err := diagnose.Lay(context.Background(), in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	felt, err := diagnose.Felt(context.Background(), in, diagnose.Options{Pack: pack})
+	felt, err := diagnose.Felt(context.Background(), in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // A server ran for ten minutes in each of three months. A second of stall in the last run is reported
@@ -48,7 +49,7 @@ func TestMonthsApart(t *testing.T) {
 	}
 
 	mem.Source(src)
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestMonthsApartNoPeriod(t *testing.T) {
 	}
 
 	mem.Source(src)
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestShortGap(t *testing.T) {
 			mem.Note(recording.Note{Kind: recording.NoteGap, Source: src.Name,
 				From: start.Add(gapFrom * time.Second), To: start.Add(gapTo * time.Second), Text: "this program did not run for 11s"})
 
-			r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+			r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // Published incident reports as recordings: the figures come from some exporter, at its sampling. Each
@@ -132,7 +133,7 @@ func (w *written) cpu(cores int, busy func(s float64) float64) *written {
 
 func (w *written) diagnose(opt diagnose.Options) *diagnose.Report {
 	w.t.Helper()
-	opt.Pack = pack
+	opt.Pack = testkit.Pack()
 	r, err := diagnose.Run(w.t.Context(), []recording.Reader{w.mem}, opt)
 	if err != nil {
 		w.t.Fatal(err)
@@ -169,7 +170,7 @@ func iostat(t *testing.T, step, length time.Duration, device string, of func(s f
 		t.Fatal(err)
 	}
 
-	r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // largeHost is an hour of a host with a busy disk and 16 CPUs, of which a query may hold only a few
@@ -75,7 +76,7 @@ func largeHost(t *testing.T, maxSamples int) *recording.Memory {
 
 func reportOf(t *testing.T, r recording.Reader) (*diagnose.Report, string) {
 	t.Helper()
-	report, err := diagnose.Run(t.Context(), []recording.Reader{r}, diagnose.Options{Pack: pack})
+	report, err := diagnose.Run(t.Context(), []recording.Reader{r}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // rates are a device's requests per second and the seconds that each takes. Requests have 4 KiB unless
@@ -107,7 +108,7 @@ func TestLayerSlow(t *testing.T) {
 			}
 
 			mem.Source(recording.Source{Kind: "host", Name: "x", Facts: x.facts, From: time.UnixMilli(b.TimesMs[0]), To: time.UnixMilli(b.TimesMs[len(b.TimesMs)-1])})
-			r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+			r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // traced diagnoses the first case of a rule's script together with a trace. The trace is given as "wait
@@ -27,7 +28,7 @@ func traced(t *testing.T, rule string, waits map[string]string) *diagnose.Report
 			"\"} 0x29 0+" + rate + "x7 _x80\n"
 	}
 
-	r, err := diagnose.Run(t.Context(), []recording.Reader{fromScript(t, loads)}, diagnose.Options{Pack: pack, Incident: 1})
+	r, err := diagnose.Run(t.Context(), []recording.Reader{fromScript(t, loads)}, diagnose.Options{Pack: testkit.Pack(), Incident: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestTraceAccounts(t *testing.T) {
     mongodb_ss_opLatencies_latency{op_type="writes"} 0+200000x20 68000000+64000000x9 644200000+200000x29
     mongodb_ss_opLatencies_ops{op_type="writes"} 0+200x20 4040+40x9 4600+200x29
 ` + more
-		r, err := diagnose.Run(t.Context(), []recording.Reader{fromScript(t, text)}, diagnose.Options{Pack: pack})
+		r, err := diagnose.Run(t.Context(), []recording.Reader{fromScript(t, text)}, diagnose.Options{Pack: testkit.Pack()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 var noonThen = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
@@ -54,7 +55,7 @@ func TestOngoing(t *testing.T) {
 		{seconds: 360, mark: 200, want: true}, // it stalled after the mark
 		{seconds: 330, mark: 320, want: true}, // the half minute is not over yet
 	} {
-		opt := diagnose.Options{Pack: pack}
+		opt := diagnose.Options{Pack: testkit.Pack()}
 		if c.mark > 0 {
 			opt.Marks = []recording.Mark{{At: noonThen.Add(time.Duration(c.mark) * time.Second), Text: "a change"}}
 		}
@@ -79,7 +80,7 @@ func TestOngoing(t *testing.T) {
 // A mark separates before and after. A mark outside the time range is ignored.
 func TestMarked(t *testing.T) {
 	at := noonThen.Add(320 * time.Second)
-	r, err := diagnose.Run(t.Context(), []recording.Reader{stalledUntil(t, 310, 600)}, diagnose.Options{Pack: pack,
+	r, err := diagnose.Run(t.Context(), []recording.Reader{stalledUntil(t, 310, 600)}, diagnose.Options{Pack: testkit.Pack(),
 		Marks: []recording.Mark{{At: at, Text: "dirty_target 1 %"}, {At: noonThen.Add(time.Hour), Text: "later"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // meanOf returns the mean of a per-second value over the interval that ends at a time.
@@ -56,7 +57,7 @@ func TestFineDeviceInCoarseStalls(t *testing.T) {
 				counter(meanOf(func(s float64) float64 { return ops(s) * latency(s) * 1e6 }, every.Seconds()), "mongodb_ss_opLatencies_latency", "op_type", "writes")
 			node := forms(t, time.Second, length).node("nvme1n1", device)
 
-			r, err := diagnose.Run(t.Context(), []recording.Reader{database.mem, node.mem}, diagnose.Options{Pack: pack})
+			r, err := diagnose.Run(t.Context(), []recording.Reader{database.mem, node.mem}, diagnose.Options{Pack: testkit.Pack()})
 			if err != nil {
 				t.Fatal(err)
 			}

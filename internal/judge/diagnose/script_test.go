@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // underRace reports that the race detector is on.
@@ -21,7 +22,7 @@ var underRace bool
 // scripts.
 func firstLoads(t *testing.T, rule string) string {
 	t.Helper()
-	f, err := pack.Script(rule)
+	f, err := testkit.Pack().Script(rule)
 	if err != nil {
 		t.Fatal(err)
 	}

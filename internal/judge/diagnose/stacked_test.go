@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // A layer that passes on the I/O of the disk below is judged through that disk. Its queue is longer,
@@ -64,7 +65,7 @@ func TestLayersOfTheField(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+		r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 		if err != nil {
 			t.Fatal(err)
 		}

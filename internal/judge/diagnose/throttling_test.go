@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // The rule on writeback throttling depends on the setting and the file system that the host reports. It
@@ -35,7 +36,7 @@ func TestWritebackThrottling(t *testing.T) {
 		{"off, etcd: not measured", "etcd", map[string]string{"wbt_lat_usec.sda": "0", "mount./data": "xfs rw /dev/sda"}, 100, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			r, err := diagnose.Run(context.Background(), []recording.Reader{flushing(t, x.engine, x.facts, x.queue)}, diagnose.Options{Pack: pack})
+			r, err := diagnose.Run(context.Background(), []recording.Reader{flushing(t, x.engine, x.facts, x.queue)}, diagnose.Options{Pack: testkit.Pack()})
 			if err != nil {
 				t.Fatal(err)
 			}

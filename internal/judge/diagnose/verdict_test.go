@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // quiet is a server with a write every few seconds, one of which took 340 ms.
@@ -18,7 +19,7 @@ const quiet = `load 1s
 
 // The plot next to a verdict shows the slow write, and the verdict does not deny it.
 func TestVerdictNamesSingleSlowOperations(t *testing.T) {
-	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestNothingBetweenFromAndTo(t *testing.T) {
 		from time.Time
 		want string
 	}{{time.Unix(4e9, 0), "between --from and --to"}, {time.Time{}, "none of the metrics"}} {
-		_, err := diagnose.Run(context.Background(), []recording.Reader{empty}, diagnose.Options{Pack: pack, From: c.from})
+		_, err := diagnose.Run(context.Background(), []recording.Reader{empty}, diagnose.Options{Pack: testkit.Pack(), From: c.from})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("from %v: %v, want %q", c.from, err, c.want)
 		}
@@ -50,7 +51,7 @@ func TestVerdictOfABenchmark(t *testing.T) {
     fio_write_iops{job="wal"} 1000x10
     fio_job_iodepth{job="wal"} 1x10`)
 	mem.Source(recording.Source{Kind: "fio", Name: "wal.json"})
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestVerdictOfABenchmark(t *testing.T) {
 // If no source shows clients waiting, there is no cause, but there are findings.
 func TestVerdictWithoutClients(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, `load 15s
-    iris_wd_cycle_time 120000x80`)}, diagnose.Options{Pack: pack})
+    iris_wd_cycle_time 120000x80`)}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ const nearly = `load 1s
 // A near stall is reported, not denied. The device shown is the busy one, not the one with the most
 // throughput.
 func TestVerdictNearAStall(t *testing.T) {
-	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestCombinedLatencyIsNotTheKernels(t *testing.T) {
     azure_microsoft_compute_virtualmachines_data_disk_queue_depth_average_count{resourceName="data"} 1x20 160x4 1x24
     azure_microsoft_compute_virtualmachines_data_disk_read_operations_sec_average_countpersecond{resourceName="data"} 100x50
     azure_microsoft_compute_virtualmachines_data_disk_write_operations_sec_average_countpersecond{resourceName="data"} 300x50`
-	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, azure)}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, azure)}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

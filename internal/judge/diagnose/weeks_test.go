@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // Slow growth over weeks of one-minute samples is a finding: nothing stalls, and the await rises from
@@ -39,7 +40,7 @@ func TestGrowthOverWeeks(t *testing.T) {
 		}
 	}
 
-	r, err := diagnose.Run(context.Background(), []recording.Reader{m}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{m}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

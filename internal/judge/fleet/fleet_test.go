@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // hour returns the scenarios' ten minutes, run once for all tests.
@@ -96,7 +97,7 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	url := serve(t, &answers{data: f.inMemory(t)})
 	var last, of int
 
-	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 2,
+	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack(), Parallel: 2,
 		Progress: func(done, all int, _ int64) { last, of = max(last, done), all }})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 		t.Errorf("first is %s; verdict %q", r.Groups[0].Rule, r.Verdict)
 	}
 
-	whole, err := fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-000", fleet.Options{Pack: pack})
+	whole, err := fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-000", fleet.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 		t.Errorf("in full (-embedded +fleet)\n%s", diff)
 	}
 
-	_, err = fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-9", fleet.Options{Pack: pack})
+	_, err = fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-9", fleet.Options{Pack: testkit.Pack()})
 	var unknown *fleet.UnknownError
 	if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), "prod-000") {
 		t.Errorf("an unknown name: %v", err)
@@ -162,7 +163,7 @@ func TestSameBytes(t *testing.T) {
 
 	var texts []string
 	for _, parallel := range []int{1, 4} {
-		r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: parallel})
+		r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack(), Parallel: parallel})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +182,7 @@ func TestSameBytes(t *testing.T) {
 func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 	f := newSynthetic(hour(), 3, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t)})
-	_, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, SamplesMax: 100})
+	_, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack(), SamplesMax: 100})
 
 	var much *fleet.TooMuchError
 	if !errors.As(err, &much) {
@@ -197,7 +198,7 @@ func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 		t.Errorf("%v; %s", much, much.Hint())
 	}
 
-	if _, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, SamplesMax: 100, Force: true}); err != nil {
+	if _, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack(), SamplesMax: 100, Force: true}); err != nil {
 		t.Errorf("with force: %v", err)
 	}
 }
@@ -205,7 +206,7 @@ func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 func TestWarningsAreShown(t *testing.T) {
 	f := newSynthetic(hour(), 1, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t), warning: "receive store 10.0.0.7: connection refused"})
-	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack})
+	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestNothingToDiagnoseNamesExporters(t *testing.T) {
 	if err := mem.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
-	_, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), fleet.Options{Pack: pack})
+	_, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack()})
 	var missing *fleet.MissingError
 	if !errors.As(err, &missing) || !strings.Contains(missing.Hint(), "mongodb_exporter") {
 		t.Errorf("error %v", err)
@@ -249,7 +250,7 @@ func TestSomeCannotBeRead(t *testing.T) {
 	}))
 
 	defer s.Close()
-	r, err := fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 1})
+	r, err := fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack(), Parallel: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func TestSomeCannotBeRead(t *testing.T) {
 	}
 
 	interrupt = true
-	r, err = fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 1})
+	r, err = fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack(), Parallel: 1})
 	if err != nil || !r.Interrupted || r.Read != 1 || r.Databases[0].Name != "prod-000" {
 		t.Errorf("interrupted: %+v, %v", r, err)
 	}
@@ -291,7 +292,7 @@ func TestLabelsThatMakeADatabase(t *testing.T) {
 			}
 
 			f := &synthetic{from: begin, steps: 4}
-			census, err := fleet.Find(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), pack, nil)
+			census, err := fleet.Find(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), testkit.Pack(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // addHost adds an idle host with the devices of a cluster to the server, under the cluster's label.
@@ -43,7 +44,7 @@ func TestHostsOfOneClusterAreNotMerged(t *testing.T) {
 		}
 	}
 
-	r, err := fleet.Run(t.Context(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Force: true})
+	r, err := fleet.Run(t.Context(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack(), Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestServersOfOneGroupAreNotPooled(t *testing.T) {
 	}
 
 	url := serve(t, &answers{data: mem})
-	opt := fleet.Options{Pack: pack, By: []string{"cluster"}}
+	opt := fleet.Options{Pack: testkit.Pack(), By: []string{"cluster"}}
 	r, err := fleet.Run(t.Context(), dial(t, url, f, recording.RemoteOptions{}), opt)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // The members of a replica set are separate databases of the fleet. They are compared nevertheless: a
@@ -54,7 +55,7 @@ func TestMembersAreCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	r, err := fleet.Run(t.Context(), s, fleet.Options{Pack: pack, By: []string{"instance"}})
+	r, err := fleet.Run(t.Context(), s, fleet.Options{Pack: testkit.Pack(), By: []string{"instance"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/judge/alerts"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // Prometheus over its own storage, and Thanos rule over two receivers, evaluate the exported pack.
@@ -20,7 +21,7 @@ import (
 // not.
 func TestRulersRunTheExportedPack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), alerts.FileName(alerts.Prometheus))
-	text, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{Interval: time.Second, Window: 10 * time.Second})
+	text, err := alerts.YAML(testkit.Pack(), alerts.Prometheus, alerts.Options{Interval: time.Second, Window: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

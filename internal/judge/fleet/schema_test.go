@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // The schema describes exactly the fields of the contract, and a real report conforms to it.
@@ -48,7 +49,7 @@ func TestSchema(t *testing.T) {
 	}
 
 	f := newSynthetic(hour(), 4, begin, hourly)
-	r, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: f.inMemory(t)}), f, recording.RemoteOptions{}), fleet.Options{Pack: pack})
+	r, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: f.inMemory(t)}), f, recording.RemoteOptions{}), fleet.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // An engine is a metrics server under test, with its programs.
@@ -304,7 +305,7 @@ func TestEngines(t *testing.T) {
 func (e *engine) diagnose(t testing.TB, f *synthetic, parallel int) *fleet.Report {
 	t.Helper()
 	for range 300 {
-		r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: pack, Parallel: parallel, Force: true})
+		r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: testkit.Pack(), Parallel: parallel, Force: true})
 		if err == nil && r.Samples == f.samples() {
 			return r
 		}
@@ -322,7 +323,7 @@ func (e *engine) visible(t testing.TB, f *synthetic) {
 	t.Helper()
 	names := f.names()
 	for range 300 {
-		r, err := fleet.One(context.Background(), dial(t, e.read, f, recording.RemoteOptions{}), names[len(names)-1], fleet.Options{Pack: pack, Force: true})
+		r, err := fleet.One(context.Background(), dial(t, e.read, f, recording.RemoteOptions{}), names[len(names)-1], fleet.Options{Pack: testkit.Pack(), Force: true})
 		if err == nil && len(r.Sources) == 1 && r.Sources[0].Samples == int64(f.steps) {
 			return
 		}
@@ -363,7 +364,7 @@ func BenchmarkClusters(b *testing.B) {
 			for _, parallel := range []int{1, 4} {
 				engineBefore, mineBefore := e.cpu(t), cpuOf(t, os.Getpid())
 				began := time.Now()
-				r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: pack, Parallel: parallel, Force: true})
+				r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: testkit.Pack(), Parallel: parallel, Force: true})
 				took := time.Since(began)
 
 				if err != nil {

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 // scrape is the time between samples of the test's fleet: the usual scrape interval.
@@ -103,7 +104,7 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 	}
 
 	var out []line
-	want := diagnose.Wants(pack)
+	want := diagnose.Wants(testkit.Pack())
 	for _, m := range metrics {
 		if !want(m.Name) || strings.HasPrefix(m.Name, "plimsoll_") { // not available from any exporter
 			continue
@@ -230,7 +231,7 @@ func (f *synthetic) embedded(t testing.TB, cluster string) *diagnose.Report {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	f.write(t, mem, cluster, 0, f.steps)
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,19 +11,15 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/headroom/offers"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/testkit"
 )
 
-var (
-	pack  = corerules.NewPack(engines.All().Rules())
-	began = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
-)
+var began = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
 // recorded is a case whose signals are given cell by cell.
 type recorded struct {
@@ -34,7 +30,7 @@ type recorded struct {
 func record(step time.Duration, cells int) *recorded {
 	r := &recorded{tracks: map[*rules.Signal][]timeline.Track{}}
 	grid := timeline.NewGrid(began.Add(step), began.Add(time.Duration(cells)*step), step)
-	r.Case = rules.NewCase(pack, grid, func(s *rules.Signal) []timeline.Track { return r.tracks[s] })
+	r.Case = rules.NewCase(testkit.Pack(), grid, func(s *rules.Signal) []timeline.Track { return r.tracks[s] })
 	return r
 }
 
@@ -98,7 +94,7 @@ func TestCreditsEnd(t *testing.T) {
 	opt.Balances = got.Balances
 	later := record(time.Second, 7200)
 	later.Grid = timeline.NewGrid(began.Add(3601*time.Second), began.Add(3*time.Hour), time.Second)
-	later.Case = rules.NewCase(pack, later.Grid, func(s *rules.Signal) []timeline.Track { return r.tracks[s] })
+	later.Case = rules.NewCase(testkit.Pack(), later.Grid, func(s *rules.Signal) []timeline.Track { return r.tracks[s] })
 	h = find(t, headroom.Of(later.Case, opt), "volume_credits", "nvme1n1")
 	near(t, "ends in, an hour later", h.Ends.InS, 5.4e6/140-10800, 1)
 }
@@ -312,9 +308,9 @@ func TestInstance(t *testing.T) {
 
 // An engine's own limits come from its folder.
 func TestEnginesOwn(t *testing.T) {
-	dirty, quota, size := pack.Signal("plimsoll:wt_dirty:ratio"), pack.Signal("plimsoll:etcd_quota:bytes"), pack.Signal("plimsoll:etcd_database_size:bytes")
+	dirty, quota, size := testkit.Pack().Signal("plimsoll:wt_dirty:ratio"), testkit.Pack().Signal("plimsoll:etcd_quota:bytes"), testkit.Pack().Signal("plimsoll:etcd_database_size:bytes")
 	var own = map[string]*rules.Signal{}
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		for _, b := range e.Bounds {
 			own[b.Resource] = b.Used
 		}
@@ -325,7 +321,7 @@ func TestEnginesOwn(t *testing.T) {
 	}
 
 	var limit *rules.Signal
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		for _, b := range e.Bounds {
 			if b.Limit != nil && b.Limit.Name == quota.Name {
 				limit = b.Limit

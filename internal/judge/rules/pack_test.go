@@ -15,11 +15,12 @@ import (
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/testkit"
 )
 
 // Every rule's words and advice are templates, and none is empty.
 func TestWordsOfRules(t *testing.T) {
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		if err := r.CheckWords(); err != nil {
 			t.Errorf("%s: %v", r.ID, err)
 		}
@@ -30,7 +31,7 @@ func TestWordsOfRules(t *testing.T) {
 // grid.
 func TestSignals(t *testing.T) {
 	units := []string{"ratio", "seconds", "bytes", "bytes/s", "1/s", "s/s", ""}
-	for _, s := range pack.Signals() {
+	for _, s := range testkit.Pack().Signals() {
 		t.Run(s.Name, func(t *testing.T) {
 			if !strings.HasPrefix(s.Name, rules.SignalPrefix) {
 				t.Errorf("the name does not start with %q", rules.SignalPrefix)
@@ -78,8 +79,8 @@ func (nothing) Rate(*parser.VectorSelector) ([]timeline.Track, error)  { return 
 
 // Every metric that a signal reads is one that the sources keep.
 func TestWantedCoversSignals(t *testing.T) {
-	wanted := pack.Wants
-	for _, s := range pack.Signals() {
+	wanted := testkit.Pack().Wants
+	for _, s := range testkit.Pack().Signals() {
 		for _, x := range s.Exprs {
 			e, err := rules.Parse(x)
 			if err != nil {
@@ -100,7 +101,7 @@ func TestWantedCoversSignals(t *testing.T) {
 
 // Rules use the same database names as recordings and scenarios.
 func TestEngineNamesMatchRegistry(t *testing.T) {
-	for _, e := range pack.Engines() {
+	for _, e := range testkit.Pack().Engines() {
 		known := func(x *parts.Engine) bool {
 			return x.Database == e.Database && x.Product == e.Product
 		}
@@ -113,7 +114,7 @@ func TestEngineNamesMatchRegistry(t *testing.T) {
 func TestRulesAreWellFormed(t *testing.T) {
 	id := regexp.MustCompile(`^[a-z]+/[a-z0-9]+(-[a-z0-9]+)*$`)
 	seen := map[string]bool{}
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
 			if !id.MatchString(r.ID) || seen[r.ID] {
 				t.Errorf("id %q: want family/name in lower case, unique in the pack", r.ID)
@@ -133,19 +134,19 @@ func TestRulesAreWellFormed(t *testing.T) {
 			}
 
 			for _, n := range slices.Concat(r.Needs, r.AnyOf) {
-				if pack.Signal(n.Name) == nil {
+				if testkit.Pack().Signal(n.Name) == nil {
 					t.Errorf("needs %s, which is not a signal", n.Name)
 				}
 			}
 
 			checkWhen(t, r)
-			if got, err := pack.Rule(r.ID); err != nil || got.ID != r.ID {
+			if got, err := testkit.Pack().Rule(r.ID); err != nil || got.ID != r.ID {
 				t.Errorf("ByID(%q) = %q, %v", r.ID, got.ID, err)
 			}
 		})
 	}
 
-	if _, err := pack.Rule("disk/no-such-rule"); err == nil || !strings.Contains(err.Error(), "rules list") {
+	if _, err := testkit.Pack().Rule("disk/no-such-rule"); err == nil || !strings.Contains(err.Error(), "rules list") {
 		t.Errorf("ByID of an unknown rule: %v; want an error that says where to look", err)
 	}
 }
@@ -169,7 +170,7 @@ func checkWhen(t *testing.T, r rules.Rule) {
 	}
 
 	for _, n := range names {
-		if pack.Signal(n) == nil {
+		if testkit.Pack().Signal(n) == nil {
 			t.Errorf("the condition reads %s, which is not a signal", n)
 		}
 	}
@@ -178,7 +179,7 @@ func checkWhen(t *testing.T, r rules.Rule) {
 		t.Errorf("the condition cannot be computed on a grid: %v", err)
 	}
 
-	inlined, err := pack.Inline(r.When, "1m")
+	inlined, err := testkit.Pack().Inline(r.When, "1m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func checkWhen(t *testing.T, r rules.Rule) {
 }
 
 func TestInlineRefusesUnknownSignals(t *testing.T) {
-	if got, err := pack.Inline("plimsoll:no_such:thing > 1", "1m"); err == nil {
+	if got, err := testkit.Pack().Inline("plimsoll:no_such:thing > 1", "1m"); err == nil {
 		t.Errorf("Inline gave %q", got)
 	}
 }
@@ -223,7 +224,7 @@ func TestPages(t *testing.T) {
 	delete(orphans, "README.md")
 	delete(orphans, "coverage.md")
 
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
 			delete(orphans, filepath.Base(r.Docs()))
 			b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(r.Docs())))

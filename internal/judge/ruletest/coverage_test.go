@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/testkit"
 )
 
 // named are the causes that experts of each engine name, most frequent first. A table in
@@ -34,7 +35,7 @@ type covered map[string]string
 func (row covered) rules(t *testing.T) (out []rules.Rule) {
 	t.Helper()
 	for _, m := range ruleIDs.FindAllStringSubmatch(row["rule"], -1) {
-		r, err := pack.Rule(m[1])
+		r, err := testkit.Pack().Rule(m[1])
 		if err != nil {
 			t.Errorf("%s: %v", row["cause"], err)
 			continue
@@ -54,7 +55,7 @@ func TestCoverageIsComplete(t *testing.T) {
 			for _, row := range tables[section] {
 				row.check(t)
 				for _, m := range ruleIDs.FindAllStringSubmatch(strings.Join(slices.Collect(maps.Values(row)), " "), -1) {
-					if _, err := pack.Rule(m[1]); err != nil {
+					if _, err := testkit.Pack().Rule(m[1]); err != nil {
 						t.Errorf("%s: %v", row["cause"], err)
 					}
 					mentioned[m[1]] = true
@@ -67,7 +68,7 @@ func TestCoverageIsComplete(t *testing.T) {
 				}
 			}
 
-			for _, r := range pack.Rules() {
+			for _, r := range testkit.Pack().Rules() {
 				if r.Engine == products[section] && r.Kind != rules.Symptom && !mentioned[r.ID] {
 					t.Errorf("docs/rules/coverage.md: no row under %q names %s", section, r.ID)
 				}
@@ -108,7 +109,7 @@ func (row covered) check(t *testing.T) {
 func exportersHave(t *testing.T, r rules.Rule) bool {
 	t.Helper()
 	exported := func(s *rules.Signal) bool {
-		of := pack.Metrics(s)
+		of := testkit.Pack().Metrics(s)
 		// A signal that selects names by a pattern needs an exporter with many metrics of a kind.
 		return len(of) == 0 || slices.ContainsFunc(of, func(m string) bool { return !strings.HasPrefix(m, "plimsoll_") })
 	}
@@ -116,7 +117,7 @@ func exportersHave(t *testing.T, r rules.Rule) bool {
 	needs := r.Needs
 	if needs == nil {
 		for _, name := range regexp.MustCompile(`plimsoll:[a-z0-9_]+:[a-z]+`).FindAllString(r.When, -1) {
-			s := pack.Signal(name)
+			s := testkit.Pack().Signal(name)
 			if s == nil {
 				t.Fatalf("%s reads %s, which is not a signal", r.ID, name)
 			}

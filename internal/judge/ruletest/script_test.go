@@ -12,11 +12,12 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 
 	"plimsoll/internal/judge/ruletest"
+	"plimsoll/internal/testkit"
 )
 
 // Every rule has a script testdata/<id, / as ->.test with each kind of case, and all cases pass.
 func TestThePack(t *testing.T) {
-	scripts, err := ruletest.Scripts(pack)
+	scripts, err := ruletest.Scripts(testkit.Pack())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestThePack(t *testing.T) {
 		t.Errorf("only %d cases", cases)
 	}
 
-	for _, r := range pack.Rules() {
+	for _, r := range testkit.Pack().Rules() {
 		want := []string{"positive", "negative"}
 		if len(r.Needs) > 0 || r.Needs == nil || len(r.AnyOf) > 0 {
 			want = append(want, "not-measurable")
@@ -56,7 +57,7 @@ func TestThePack(t *testing.T) {
 // Prometheus' own engine judges the conditions as this package does: without its remarks, a case is a
 // promqltest script.
 func TestConditionsInPrometheus(t *testing.T) {
-	scripts, err := ruletest.Scripts(pack)
+	scripts, err := ruletest.Scripts(testkit.Pack())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestConditionsInPrometheus(t *testing.T) {
 			continue
 		}
 
-		when, err := pack.Inline(s.Rule.When, "5s")
+		when, err := testkit.Pack().Inline(s.Rule.When, "5s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestConditionsInPrometheus(t *testing.T) {
 
 func linesOf(t *testing.T, rule string) []string {
 	t.Helper()
-	f, err := pack.Script(rule)
+	f, err := testkit.Pack().Script(rule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestCaseFailsForEachWrongDirective(t *testing.T) {
 		{"    {} 1\n", "", "gives one series, want nothing"},
 		{"at 10s", "at 26s", "gives one series, want nothing"},
 	} {
-		s, err := ruletest.Parse(pack, "x.test", strings.NewReader(strings.Replace(capped, c.old, c.new, 1)))
+		s, err := ruletest.Parse(testkit.Pack(), "x.test", strings.NewReader(strings.Replace(capped, c.old, c.new, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func TestInvalidScripts(t *testing.T) {
 		"# case: a: b\neval range up":             "x.test:2: eval range up",
 		"# case: a: b\n":                          "x.test:1: no rule \"x\"",
 	} {
-		if _, err := ruletest.Parse(pack, "x.test", strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := ruletest.Parse(testkit.Pack(), "x.test", strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -178,7 +179,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(capped)
 	f.Add("# case: a: b\nload 1s\n  up 0+1x60 _x5 stale\neval instant at 5s {{when}}\n  {a=\"b\"} NaN\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if s, err := ruletest.Parse(pack, "disk-iops-capped.test", strings.NewReader(text)); err == nil && len(s.Cases) == 0 {
+		if s, err := ruletest.Parse(testkit.Pack(), "disk-iops-capped.test", strings.NewReader(text)); err == nil && len(s.Cases) == 0 {
 			t.Error("a script without a case was accepted")
 		}
 	})

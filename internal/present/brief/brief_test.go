@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/present/brief"
@@ -20,9 +19,8 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
-
-var pack = corerules.NewPack(engines.All().Rules())
 
 // screen returns the first screen of a document, and its text.
 func screen(d *document.Document) (*document.Document, string) {
@@ -50,7 +48,7 @@ func packed(s string) string {
 // commands of the first fix.
 func checkScreen(t *testing.T, name string, r *diagnose.Report) (commands bool) {
 	t.Helper()
-	d := diagnosis.Document(r, diagnosis.Options{Pack: pack})
+	d := diagnosis.Document(r, diagnosis.Options{Pack: testkit.Pack()})
 	_, out := screen(d)
 	// A terminal wraps long lines.
 	rows := 0
@@ -136,7 +134,7 @@ func checkFix(t *testing.T, name string, fix document.Task, out string) bool {
 
 // The first screen of every case of every rule fits, and keeps what a reader must not miss.
 func TestScreenOfEveryRule(t *testing.T) {
-	scripts, err := ruletest.Scripts(pack)
+	scripts, err := ruletest.Scripts(testkit.Pack())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +145,7 @@ func TestScreenOfEveryRule(t *testing.T) {
 			c := &s.Cases[i]
 			mem := recording.NewMemory(recording.MemoryOptions{})
 			load(t, mem, c)
-			r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+			r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: testkit.Pack()})
 			if err != nil {
 				continue // some cases have nothing to judge
 			}
@@ -196,7 +194,7 @@ func TestScreenOfExamples(t *testing.T) {
 			if whole := checkScreen(t, name, r); !whole {
 				t.Error("the commands of the first fix are missing")
 			}
-			short, _ := screen(diagnosis.Document(r, diagnosis.Options{Pack: pack}))
+			short, _ := screen(diagnosis.Document(r, diagnosis.Options{Pack: testkit.Pack()}))
 			charts := 0
 			for _, s := range short.Sections {
 				if t := s.Parts[0].Timeline; t != nil {
@@ -231,13 +229,13 @@ func example(t *testing.T, folder string) *diagnose.Report {
 			continue
 		}
 		m := recording.NewMemory(recording.MemoryOptions{})
-		if err := opened.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+		if err := opened.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(testkit.Pack())}); err != nil {
 			t.Fatal(err)
 		}
 		in = append(in, m)
 	}
 
-	r, err := diagnose.Each(ctx, in, diagnose.Options{Pack: pack})
+	r, err := diagnose.Each(ctx, in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/testkit"
 )
 
 func pointer(x float64) *float64 { return &x }
@@ -39,7 +40,7 @@ func limited() *diagnose.Report {
 
 func TestHeadroomIsInTheHeadline(t *testing.T) {
 	var b bytes.Buffer
-	if err := text.Write(&b, Document(limited(), Options{Pack: pack}), text.Options{Width: 120}); err != nil {
+	if err := text.Write(&b, Document(limited(), Options{Pack: testkit.Pack()}), text.Options{Width: 120}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -59,7 +60,7 @@ func TestHeadroomIsInTheHeadline(t *testing.T) {
 	// Bursts that one-minute means hide are reported if nothing is more urgent.
 	r := limited()
 	r.Headroom = r.Headroom[2:]
-	lead := strings.Join(Document(r, Options{Pack: pack}).Lead, " ")
+	lead := strings.Join(Document(r, Options{Pack: testkit.Pack()}).Lead, " ")
 	if want := "Headroom of nvme2n1: IOPS at the limit for 5.00 s at a time, every 60.0 s, 600 s in total. One-minute means show at most 11 % of the limit."; !strings.Contains(strings.ReplaceAll(lead, "10m", "600 s"), want) {
 		t.Errorf("lead %q", lead)
 	}

@@ -2,6 +2,8 @@ package diagnosis
 
 import (
 	"testing"
+
+	"plimsoll/internal/testkit"
 )
 
 func TestRecordFor(t *testing.T) {
@@ -23,7 +25,7 @@ func TestRecordFor(t *testing.T) {
 		{[]string{"custom"}, "", "a source with custom"},
 		{nil, "", "a source with these metrics"},
 	} {
-		k := known{providersOf(pack), map[string]bool{c.given: true}}
+		k := known{providersOf(testkit.Pack()), map[string]bool{c.given: true}}
 		if got := k.recordFor(c.missing); got != c.want {
 			t.Errorf("%q given %q:\n got %s\nwant %s", c.missing, c.given, got, c.want)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/testkit"
 )
 
 // Latency that rose ten-fold but stayed below the threshold of a stall is reported, with the threshold
@@ -35,7 +36,7 @@ func TestNearly(t *testing.T) {
 		{"over the threshold", of(0.015, 0.0017, 0.0016, 0.0017, 0.0174, 0.0017, 0.0171, 0.0017, 0.0016), ""},
 		{"stalled", stalled, ""},
 	} {
-		lead := strings.Join(Document(c.report, Options{Pack: pack}).Lead, "\n")
+		lead := strings.Join(Document(c.report, Options{Pack: testkit.Pack()}).Lead, "\n")
 		if c.want == "" && strings.Contains(lead, "slow-from") || !strings.Contains(lead, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, lead, c.want)
 		}

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/testkit"
 )
 
 // Diagnoses of real captures conform to the schema and can be printed.
@@ -68,11 +69,11 @@ func diagnoseFile(t *testing.T, file string) *diagnose.Report {
 	}
 
 	m := recording.NewMemory(recording.MemoryOptions{})
-	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(pack), Location: time.UTC}); err != nil {
+	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(testkit.Pack()), Location: time.UTC}); err != nil {
 		t.Fatal(err)
 	}
 
-	r, err := diagnose.Run(ctx, []recording.Reader{m}, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(ctx, []recording.Reader{m}, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,13 @@ import (
 	"plimsoll/internal/check/golden"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/testkit"
 )
 
 func render(t *testing.T, r *diagnose.Report, opt text.Options) string {
 	t.Helper()
 	var b strings.Builder
-	if err := text.Write(&b, Document(r, Options{Pack: pack}), opt); err != nil {
+	if err := text.Write(&b, Document(r, Options{Pack: testkit.Pack()}), opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

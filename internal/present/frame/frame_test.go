@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/frame"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/testkit"
 )
 
 var noon = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
@@ -161,12 +162,12 @@ func stalling(t *testing.T, from, to, seconds int) recording.Reader {
 // During a stall the cause is named; before and after it there is none.
 func TestAt(t *testing.T) {
 	in := []recording.Reader{stalling(t, 200, 230, 400)}
-	c, err := diagnose.Lay(t.Context(), in, diagnose.Options{Pack: pack})
+	c, err := diagnose.Lay(t.Context(), in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	r, err := diagnose.Run(t.Context(), in, diagnose.Options{Pack: pack})
+	r, err := diagnose.Run(t.Context(), in, diagnose.Options{Pack: testkit.Pack()})
 	if err != nil {
 		t.Fatal(err)
 	}

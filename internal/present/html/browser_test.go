@@ -30,6 +30,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/testkit"
 )
 
 // pageBytesMax is the largest size of a page for an hour at one second.
@@ -202,7 +203,7 @@ func TestInChromium(t *testing.T) {
 	t.Run("reload", func(t *testing.T) { remembers(browser, t, all["hour"]) })
 	t.Run("theme", func(t *testing.T) { toggles(browser, t, all["diagnosis"]) })
 	t.Run("names", func(t *testing.T) {
-		page := pageOf(t, diagnosis.Document(stalledReport(120, `</script><img src=x onerror="hacked=1"><script>hacked=1</script>`), diagnosis.Options{Pack: pack}))
+		page := pageOf(t, diagnosis.Document(stalledReport(120, `</script><img src=x onerror="hacked=1"><script>hacked=1</script>`), diagnosis.Options{Pack: testkit.Pack()}))
 		p := open(browser, t, page)
 		if js[bool](p, `"hacked" in window`) {
 			t.Error("a device's name ran as a script")
@@ -211,7 +212,7 @@ func TestInChromium(t *testing.T) {
 	})
 
 	t.Run("long names", func(t *testing.T) {
-		page := pageOf(t, diagnosis.Document(stalledReport(120, "eviction_dirty_target=5,"+strings.Repeat("/a_path_without_a_space", 9)), diagnosis.Options{Pack: pack}))
+		page := pageOf(t, diagnosis.Document(stalledReport(120, "eviction_dirty_target=5,"+strings.Repeat("/a_path_without_a_space", 9)), diagnosis.Options{Pack: testkit.Pack()}))
 		loads(browser, t, page)
 	})
 
@@ -386,7 +387,7 @@ func remembers(browser context.Context, t *testing.T, page string) {
 	shown("moved to the end by keys", 1800, 3600, "false")
 	later := func(seconds int) {
 		t.Helper()
-		page := pageOf(t, diagnosis.Document(stalledReport(seconds, "nvme1n1"), diagnosis.Options{Pack: pack}))
+		page := pageOf(t, diagnosis.Document(stalledReport(seconds, "nvme1n1"), diagnosis.Options{Pack: testkit.Pack()}))
 		if err := os.WriteFile(p.path, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}

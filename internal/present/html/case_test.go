@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/advise/casebook"
 	"plimsoll/internal/present/results"
+	"plimsoll/internal/testkit"
 )
 
 // A page omits what its case does not have: no plan was requested, nothing reaches the objective, or
@@ -24,7 +25,7 @@ func TestCaseEnds(t *testing.T) {
 	} {
 		k := exampleWalk(t)
 		c.change(k)
-		page := pageOf(t, results.Case(pack, k, results.Origin{}))
+		page := pageOf(t, results.Case(testkit.Pack(), k, results.Origin{}))
 
 		var ids []string
 		for _, id := range strings.Fields(whole) {

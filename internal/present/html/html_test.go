@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/check/golden"
 	"plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/testkit"
 )
 
 // What readers and screen readers find on each kind of page. Drawings' paths are omitted: the browser's
@@ -93,7 +94,7 @@ func shape(t testing.TB, page string) string {
 // Whatever names a recording uses, the page's markup is the same: a name is text.
 func TestNamesAreText(t *testing.T) {
 	of := func(name string) string {
-		return shape(t, pageOf(t, diagnosis.Document(stalledReport(120, name), diagnosis.Options{Pack: pack})))
+		return shape(t, pageOf(t, diagnosis.Document(stalledReport(120, name), diagnosis.Options{Pack: testkit.Pack()})))
 	}
 	plain := of("nvme1n1")
 	for _, name := range []string{"</script><script>hacked=1</script>", `"><img src=x onerror=hacked=1>`, "<!--", "-->", "]]>", "{{.}}", "</style>", "\u2028", "\x00\x1b[2J", "javascript:hacked=1", "</title>", "'+hacked+'"} {

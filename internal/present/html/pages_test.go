@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/results"
+	"plimsoll/internal/testkit"
 )
 
 var start = time.Date(2026, 7, 20, 15, 0, 0, 0, time.UTC)
@@ -259,17 +260,17 @@ func documents(t testing.TB) map[string]*document.Document {
 
 	written, faster := simulated("", 1), simulated("journal apart", 0.002)
 	out := map[string]*document.Document{
-		"diagnosis":  diagnosis.Document(stalledReport(300, "nvme1n1"), diagnosis.Options{Pack: pack}),
-		"hour":       diagnosis.Document(stalledReport(3600, "nvme1n1"), diagnosis.Options{Pack: pack}),
-		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{Pack: pack}),
+		"diagnosis":  diagnosis.Document(stalledReport(300, "nvme1n1"), diagnosis.Options{Pack: testkit.Pack()}),
+		"hour":       diagnosis.Document(stalledReport(3600, "nvme1n1"), diagnosis.Options{Pack: testkit.Pack()}),
+		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{Pack: testkit.Pack()}),
 		"simulation": results.Simulation([]*simulate.Result{written}, of()),
 		"variants":   results.Simulation([]*simulate.Result{written, faster}, of()),
 		"lab": results.LabRun(results.LabResult{Result: written, Model: faster, Where: "In the lab: etcd 3.6 on ext4.", Remarks: []string{"the machine stood still once"}},
 			of("lab", "run", "telemetry.yaml")),
 		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
 		"fleet": results.Fleet(exampleFleet(), time.UTC),
-		"proof": results.Proof(pack, exampleProof(), nil, "after"),
-		"case":  results.Case(pack, exampleWalk(t), of("casebook", "1")),
+		"proof": results.Proof(testkit.Pack(), exampleProof(), nil, "after"),
+		"case":  results.Case(testkit.Pack(), exampleWalk(t), of("casebook", "1")),
 	}
 
 	for _, d := range out {

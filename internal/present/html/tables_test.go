@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
+	"plimsoll/internal/testkit"
 )
 
 // A phone has no room for wide tables side by side; numbers in many rows stay columns.
@@ -64,7 +65,7 @@ func TestPageNamesItsHost(t *testing.T) {
 			r.Sources = append(r.Sources, s)
 		}
 
-		page := pageOf(t, diagnosis.Document(r, diagnosis.Options{Pack: pack, Host: c.opt}))
+		page := pageOf(t, diagnosis.Document(r, diagnosis.Options{Pack: testkit.Pack(), Host: c.opt}))
 		if !strings.Contains(page, "<title>"+c.want+": ") || !strings.Contains(page, "<span>diagnosis of "+c.want+"</span>") {
 			t.Errorf("%v, %q: %s is not named", c.hosts, c.opt, c.want)
 		}

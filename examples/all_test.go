@@ -1,9 +1,0 @@
-package examples
-
-import (
-	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/corerules"
-)
-
-// pack contains all rules.
-var pack = corerules.NewPack(engines.All().Rules())

@@ -1,9 +1,0 @@
-package rules_test
-
-import (
-	engines "plimsoll/internal/engine"
-	"plimsoll/internal/judge/corerules"
-)
-
-// pack contains every rule.
-var pack = corerules.NewPack(engines.All().Rules())
