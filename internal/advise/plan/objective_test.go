@@ -105,7 +105,7 @@ func TestPredictions(t *testing.T) {
 	}
 }
 
-// Within a tenth, nobody would notice that a figure is better.
+// Within a tenth, no one would notice that a figure is better.
 func TestNoticed(t *testing.T) {
 	for than, want := range map[float64]float64{1: 0.9, 0: 0, 10: 9} {
 		if got := noticed(than); got != want {

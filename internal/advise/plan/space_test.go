@@ -177,7 +177,7 @@ func TestSizeSteps(t *testing.T) {
 	}
 }
 
-// The needs are ordered from what nobody notices to what takes a release.
+// The needs are ordered from what no client notices to what takes a release.
 func TestNeeds(t *testing.T) {
 	if got := fmt.Sprint([]Need{Online, Restart, NewVolume, Application}); got != "[online restart new volume application]" ||
 		Online > Restart ||

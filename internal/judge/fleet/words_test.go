@@ -117,7 +117,7 @@ func TestReplicas(t *testing.T) {
 		stored("db2:9100", "b", "sda", 7),
 	}
 	if got := storeLabels(two); fmt.Sprint(got) != "[device replica]" {
-		// The device differs too: only series of one exporter with the same device tell them apart.
+		// Series of one exporter also differ by device, so both labels may be the store's.
 		t.Errorf("labels of the store: %v", got)
 	}
 

@@ -36,7 +36,7 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 
 	lead, closing := d.Added()
 	rest := d.Verdict
-	// Sentences from Added get a line of their own.
+	// Sentences from Added start a new line.
 	for _, text := range lead {
 		rest = strings.TrimPrefix(rest, text+" ")
 	}

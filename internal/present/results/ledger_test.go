@@ -28,7 +28,7 @@ func TestEvidenceNamesLines(t *testing.T) {
 	}
 }
 
-// Evidence is cited once however many figures rest on it, and prices name their sources.
+// Evidence is cited once however many figures depend on it, and prices name their sources.
 func TestLedgerCites(t *testing.T) {
 	g := newLedger(
 		Origin{

@@ -20,7 +20,7 @@ func laid(usd, p99 float64, sets ...string) *plan.Layout {
 		"checkpoint_median_seconds": {Value: 9.4, Low: 9, High: 10}}}
 }
 
-// planned is a plan that moves the journal to a volume of its own.
+// planned is a plan that moves the journal to a separate volume.
 func planned() *plan.Plan {
 	chosen := laid(55, 0.02, "volumes.wal={type: gp3, size: 10GiB}")
 	chosen.Changes = []plan.Change{
@@ -55,7 +55,7 @@ func planned() *plan.Plan {
 	}
 }
 
-// withoutAccuracy omits how accurate the models are, which is measured anew now and then.
+// withoutAccuracy omits how accurate the models are, which is measured again from time to time.
 func withoutAccuracy(d *document.Document) *document.Document {
 	d.Sections = slices.DeleteFunc(d.Sections, func(s document.Section) bool { return s.ID == "trust" })
 	return d

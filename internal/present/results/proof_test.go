@@ -292,7 +292,7 @@ func TestDrawnChanges(t *testing.T) {
 	}
 }
 
-// The next step: watch for it if all is well, record longer if that would tell, or else find what stalls.
+// The next step: watch for it if all is well, record longer if that would decide, or else find what stalls.
 func TestProofOnward(t *testing.T) {
 	cannotTell := func(r *prove.Report) { r.Verdict = prove.CantTell }
 	for _, c := range []struct {

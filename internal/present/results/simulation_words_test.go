@@ -167,7 +167,7 @@ func TestChangeWords(t *testing.T) {
 	}
 }
 
-// A phase of the cycle is named in the unit that tells it from the next.
+// A phase of the cycle is named in the unit that distinguishes it from the next.
 func TestPhaseText(t *testing.T) {
 	for want, p := range map[string]simulate.Phase{
 		"0-6 s": {Name: "0-6s", ToSeconds: 6}, "54-60 s": {Name: "54-60s", FromSeconds: 54, ToSeconds: 60}, "0-50 ms": {Name: "0-0s", ToSeconds: 0.05}, "50-100 ms": {Name: "0-0s", FromSeconds: 0.05, ToSeconds: 0.1},
