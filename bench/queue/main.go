@@ -126,7 +126,7 @@ func submits(n int) result {
 	return judged("Plimsoll, the queue", time.Since(began), took)
 }
 
-// driver does the same as an engine does: an event when a request arrives, another when it is done.
+// driver does what an engine does: an event when a request arrives, another when it is done.
 type driver struct {
 	clock  vtime.Clock
 	volume *volume.Queue

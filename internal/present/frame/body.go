@@ -260,7 +260,7 @@ func (s *screen) devices(m *Moment) section {
 		return cmp.Or(cmp.Compare(order(b, s.Sort), order(a, s.Sort)), strings.Compare(a.Name, b.Name))
 	})
 
-	// Idle devices only take room, unless the idle device is the only one.
+	// Idle devices only take up space, unless the idle device is the only one.
 	idle := 0
 	for _, d := range all {
 		if d.Idle && len(all) > 1 {
