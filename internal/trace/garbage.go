@@ -8,8 +8,8 @@ import (
 	"runtime/metrics"
 )
 
-// A garbage makes Go collect less often while little memory is in use. Without it, most of a quiet
-// trace's CPU time went into scanning a few megabytes several times a second.
+// garbage holds the collector's setting, which makes Go collect less often while little memory is in use:
+// most of a quiet trace's CPU time went into scanning a few megabytes several times a second.
 type garbage struct {
 	before  int // the percentage before the trace
 	percent int // the current one; 0: not changed

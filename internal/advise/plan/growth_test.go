@@ -90,7 +90,7 @@ func sized(t rapid.TB, text string) units.Size {
 	return s
 }
 
-// The addends of the table are its sums, and the last row is the size to order.
+// The rows of the table add up to its sums, and the last row is the size to order.
 func TestGrowthAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := func(name string) units.Size { return units.Size(rapid.Int64Range(0, 1<<42).Draw(t, name)) }

@@ -36,7 +36,7 @@ func TestCriterionByTotals(t *testing.T) {
 		}
 	}
 
-	// The sum shows what missing classes hide. It proves nothing that it does not show.
+	// The sum shows what missing classes hide, and no more: a small one leaves the verdict open.
 	wide := rules.Totals{All: 20001, Edges: []float64{0.004, 0.064}, UpTo: []float64{100, 20000}}
 	for sumS, want := range map[float64]rules.Verdict{900: rules.MissesBulk, 350: rules.MissesTail, 150: rules.Undetermined} {
 		wide.SumS = sumS

@@ -62,7 +62,7 @@ type Spread struct {
 }
 
 const (
-	spreadColumns = 120                   // slots of time of a spread
+	spreadColumns = 120                   // columns of the plot, each a stretch of time
 	spreadLeastS  = 10e-6                 // bound of the first class
 	spreadClasses = 88                    // up to about 40 s
 	spreadFactor  = 1.1892071150027210667 // fourth root of two
