@@ -181,7 +181,7 @@ type countedWriter struct {
 
 	mu           sync.Mutex
 	samples      int64
-	pushed       int64 // by another pusher than the one that is written to
+	pushed       int64 // by a pusher other than the Writer
 	fromMs, toMs int64
 	sources      map[string]recording.Source
 	damaged      []recording.Note

@@ -123,8 +123,8 @@ func TestTheSlowMemberIsFirst(t *testing.T) {
 	}
 }
 
-// mongod writes a MongoDB as mongodb_exporter does: rate writes per second, each of which takes latency
-// seconds.
+// mongod adds the metrics of a MongoDB under mongodb_exporter's names: rate writes per second, each of which
+// takes latency seconds.
 func (w *written) mongod(rate, latency func(s float64) float64) *written {
 	for _, op := range []string{"writes", "reads", "commands"} {
 		share := 1.0

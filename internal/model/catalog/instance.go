@@ -125,8 +125,8 @@ func (i *InstanceType) withDisks() string {
 	return "i4i.xlarge"
 }
 
-// The table of instances is made by catalog/maketable from public data and embedded as text, a line
-// a type, so that what changes shows in a diff.
+// The table of instances is made by catalog/maketable from public data and embedded as text, one line
+// per type, so that what changes shows in a diff.
 //
 //go:embed instances.csv
 var table []byte

@@ -48,7 +48,7 @@ func (l *ledger) number(t vtime.Instant) int64 {
 // at returns the slot of an instant that is not before base.
 func (l *ledger) at(t vtime.Instant) *slot { return l.slot(l.number(t)) }
 
-// slot returns the slot with a number.
+// slot returns a slot by its number, which counts from the start of the run.
 func (l *ledger) slot(number int64) *slot {
 	i := number - l.base
 	if i >= int64(len(l.ahead)) {
