@@ -182,10 +182,7 @@ func TestUnpriced(t *testing.T) {
 	_, err := makeSpace(now, &Options{Engines: every.Engines})
 	var input *InputError
 	if !errors.As(err, &input) || !strings.HasSuffix(err.Error(), "and a plan compares prices") ||
-		!strings.Contains(
-			input.Hint(),
-			"specify the product: --set 'volumes.data={type: gp3, size: 500GiB}'",
-		) {
+		!strings.Contains(input.Hint(), "specify the product: --set 'volumes.data={type: gp3, size: 500GiB}'") {
 		t.Errorf("%v", err)
 	}
 	if _, err := makeSpace(now, &Options{Engines: every.Engines, Unpriced: true}); err != nil {

@@ -54,12 +54,8 @@ func TestObjectiveNames(t *testing.T) {
 func TestObjectivesOfScenario(t *testing.T) {
 	sc := parsed(t, small, "objective={write_p99: 100ms, checkpoint: 10s}")
 	got, err := objectives(sc, &Profile{}, nil)
-	if err != nil ||
-		fmt.Sprint(
-			got,
-		) != fmt.Sprint(
-			[]scenario.Bound{{Name: "write_p99", Most: 100e6}, {Name: "checkpoint", Most: 10e9}},
-		) {
+	want := []scenario.Bound{{Name: "write_p99", Most: 100e6}, {Name: "checkpoint", Most: 10e9}}
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if got, err := objectives(sc, &Profile{}, writeP99); err != nil || len(got) != 1 {

@@ -204,9 +204,8 @@ func TestThroughputMax(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.sets, got, c.want)
 		}
 	}
-	if got := readsMax(parsed(t, small, "volumes.data={type: gp3, size: 100GiB, iops: 5000}")); fmt.Sprint(
-		got,
-	) != "5,000/s" {
+	got := readsMax(parsed(t, small, "volumes.data={type: gp3, size: 100GiB, iops: 5000}"))
+	if fmt.Sprint(got) != "5,000/s" {
 		t.Errorf("reads: %v", got)
 	}
 }

@@ -50,10 +50,7 @@ func TestMoreHarm(t *testing.T) {
 	for _, r := range all {
 		got = append(got, r.Server.Name)
 	}
-	if want := "long, short, alarmed, warned, informed, also calm, calm, host"; strings.Join(
-		got,
-		", ",
-	) != want {
+	if want := "long, short, alarmed, warned, informed, also calm, calm, host"; strings.Join(got, ", ") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, ", "), want)
 	}
 }
@@ -72,25 +69,8 @@ func TestStalledSeconds(t *testing.T) {
 			Stalls:  StallSummary{Seconds: seconds},
 		}
 	}
-	writes, reads, device := of(
-		"writes",
-		"writes",
-		0,
-		60,
-		30,
-	), of(
-		"reads",
-		"reads",
-		30,
-		90,
-		20,
-	), of(
-		"nvme1n1",
-		string(rules.DeviceWrites),
-		0,
-		60,
-		40,
-	)
+	writes, reads := of("writes", "writes", 0, 60, 30), of("reads", "reads", 30, 90, 20)
+	device := of("nvme1n1", string(rules.DeviceWrites), 0, 60, 40)
 	later := of("reads", "reads", 100, 200, 7)
 	worse := of("writes", "writes", 300, 400, 99)
 	worse.Kind = Worse

@@ -130,10 +130,7 @@ func TestNear(t *testing.T) {
 	of := func(spans ...[2]int) Group {
 		var g Group
 		for _, s := range spans {
-			g.Events = append(
-				g.Events,
-				Event{Parts: []Part{{Episode: timeline.Episode{First: s[0], Last: s[1]}}}},
-			)
+			g.Events = append(g.Events, Event{Parts: []Part{{Episode: timeline.Episode{First: s[0], Last: s[1]}}}})
 		}
 		return g
 	}

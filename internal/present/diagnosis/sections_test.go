@@ -234,9 +234,7 @@ func steps(a *diagnose.Action) string {
 		if s.Minor {
 			minor = "~"
 		}
-		b.WriteString(
-			strings.TrimRight(minor+s.Label+": "+strings.Join(s.Commands, " && ")+s.Text, " ") + "\n",
-		)
+		b.WriteString(strings.TrimRight(minor+s.Label+": "+strings.Join(s.Commands, " && ")+s.Text, " ") + "\n")
 	}
 	return b.String()
 }

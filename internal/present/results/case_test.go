@@ -26,27 +26,9 @@ func walked() *casebook.Walk {
 			Deviation: deviation,
 		}
 	}
-	range2, off, modelled, lost := figure(
-		"write p99",
-		at(0.15),
-		at(0),
-		0.1,
-		0.2,
-	), figure(
-		"slowest write",
-		at(9),
-		at(0.5),
-		6,
-	), figure(
-		"write p50",
-		at(0.001),
-		nil,
-	), figure(
-		"read p99",
-		nil,
-		nil,
-		0.5,
-	)
+	range2 := figure("write p99", at(0.15), at(0), 0.1, 0.2)
+	off := figure("slowest write", at(9), at(0.5), 6)
+	modelled, lost := figure("write p50", at(0.001), nil), figure("read p99", nil, nil, 0.5)
 	unmodelled := figure("lock waits", nil, nil, 3)
 	unmodelled.Model, unmodelled.Note, off.Variant = "", "the model has no locks", "gp2"
 	p := planned()
@@ -211,10 +193,8 @@ func TestCaseWithoutPlan(t *testing.T) {
 // What was calibrated on a case is said, because agreement with it proves nothing.
 func TestCaseTrust(t *testing.T) {
 	k := walked()
-	if got := caseTrust(k, newLedger(Origin{})).Parts[0].Text; !strings.HasPrefix(
-		got,
-		"No parameter of the model was fitted",
-	) {
+	got := caseTrust(k, newLedger(Origin{})).Parts[0].Text
+	if !strings.HasPrefix(got, "No parameter of the model was fitted") {
 		t.Error(got)
 	}
 	k.Case.Calibrated = "the latency of gp3."

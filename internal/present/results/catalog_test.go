@@ -156,10 +156,8 @@ func TestFirstLimits(t *testing.T) {
 	for _, row := range firstLimits(i).Rows {
 		got = append(got, row[0].Text+" "+row[1].Text+" "+row[3].Text)
 	}
-	if want := "4 KiB 4,000 IOPS; 8 KiB 4,000 IOPS; 16 KiB 4,000 IOPS; 64 KiB 1,000 throughput; 256 KiB 250 throughput"; strings.Join(
-		got,
-		"; ",
-	) != want {
+	want := "4 KiB 4,000 IOPS; 8 KiB 4,000 IOPS; 16 KiB 4,000 IOPS; 64 KiB 1,000 throughput; 256 KiB 250 throughput"
+	if strings.Join(got, "; ") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "; "), want)
 	}
 }

@@ -67,10 +67,8 @@ func TestFrontierSection(t *testing.T) {
 	for _, x := range s.Parts[0].Figure.Plot.(document.Frontier).Points {
 		got = append(got, x.Name)
 	}
-	if want := "volumes.data.type=st1|as is|volumes.wal={type: gp3, size: 10GiB} (chosen)|volumes.data.iops=16000"; strings.Join(
-		got,
-		"|",
-	) != want {
+	want := "volumes.data.type=st1|as is|volumes.wal={type: gp3, size: 10GiB} (chosen)|volumes.data.iops=16000"
+	if strings.Join(got, "|") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "|"), want)
 	}
 

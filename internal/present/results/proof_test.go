@@ -284,10 +284,8 @@ func TestDrawnChanges(t *testing.T) {
 			)+map[bool]string{true: " certain", false: " hollow"}[row.Certain]+map[bool]string{true: " interval"}[row.Interval],
 		)
 	}
-	if want := "write p99 good certain interval; read p99 critical certain; rate  certain interval"; strings.Join(
-		got,
-		"; ",
-	) != want {
+	want := "write p99 good certain interval; read p99 critical certain; rate  certain interval"
+	if strings.Join(got, "; ") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "; "), want)
 	}
 }

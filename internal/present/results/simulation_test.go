@@ -157,13 +157,8 @@ HOW ACCURATE THIS IS
 func TestSimulationOfVariants(t *testing.T) {
 	faster, local := simulated(), simulated()
 	faster.Variant, faster.Volumes[0].IOPS, faster.Volumes[0].BusyMax = "6,000 IOPS", 5900, 0.71
-	faster.Writes.All.P99Seconds, faster.Writes.All.P50Seconds, faster.Writes.All.MaxSeconds = at(
-		0.018,
-	), at(
-		0.00126,
-	), at(
-		7.6,
-	)
+	faster.Writes.All.P99Seconds, faster.Writes.All.P50Seconds = at(0.018), at(0.00126)
+	faster.Writes.All.MaxSeconds = at(7.6)
 	faster.Objectives = []simulate.ObjectiveResult{
 		{Name: "write_p99", Wanted: 0.1, Got: at(0.018), Unit: "seconds", Met: true},
 	}

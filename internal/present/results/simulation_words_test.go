@@ -156,13 +156,7 @@ func TestChangeWords(t *testing.T) {
 		{at(40), at(55), "USD", "+15 USD"}, {at(55), at(40.5), "USD", "−14.5 USD"}, {at(0), at(5), "USD", "+5 USD"}, {at(40), at(400), "USD", "+360 USD"},
 	} {
 		if got := change(c.base, c.x, c.unit); got != c.want {
-			t.Errorf(
-				"from %s to %s: %q, want %q",
-				optional(c.base, c.unit),
-				optional(c.x, c.unit),
-				got,
-				c.want,
-			)
+			t.Errorf("from %s to %s: %q, want %q", optional(c.base, c.unit), optional(c.x, c.unit), got, c.want)
 		}
 	}
 }
@@ -234,10 +228,8 @@ func TestSimulatedTimeline(t *testing.T) {
 		}
 		got = append(got, text)
 	}
-	if want := "write p99, as written, other; page cache dirty, as written; data busy, as written"; strings.Join(
-		got,
-		"; ",
-	) != want {
+	want := "write p99, as written, other; page cache dirty, as written; data busy, as written"
+	if strings.Join(got, "; ") != want {
 		t.Errorf("charts: %s\nwant %s", strings.Join(got, "; "), want)
 	}
 	if line.Charts[0].Limit != 0.1 || !line.Charts[0].Log || line.Charts[1].Log ||

@@ -190,10 +190,7 @@ func TestTallPlot(t *testing.T) {
 func TestManySeries(t *testing.T) {
 	line := lined("volume", "ratio", 1)
 	for _, name := range []string{"b", "c", "d", "e", "f", "g", "h", "i", "j"} {
-		line.Charts[0].Series = append(
-			line.Charts[0].Series,
-			document.Series{Name: name, Values: []float64{0.5}},
-		)
+		line.Charts[0].Series = append(line.Charts[0].Series, document.Series{Name: name, Values: []float64{0.5}})
 	}
 	for verbose, want := range map[bool]int{false: rowsMax, true: 10} {
 		p := page{width: 80, verbose: verbose}

@@ -145,10 +145,7 @@ plimsoll diagnose SOURCE explains more
 `)
 
 	d.Short = false
-	if got := written(t, d, Options{}); !strings.HasSuffix(
-		got,
-		"explains more. Add -v to see everything.\n",
-	) {
+	if got := written(t, d, Options{}); !strings.HasSuffix(got, "explains more. Add -v to see everything.\n") {
 		t.Errorf("the end of a text that omits lines:\n%s", got)
 	}
 	if got := written(t, d, Options{Verbose: true}); !strings.HasSuffix(got, "explains more\n") {
@@ -241,12 +238,7 @@ func TestLines(t *testing.T) {
 			},
 		}
 		if got := Lines(d, Options{Width: 40}); got != want {
-			t.Errorf(
-				"a command of %d columns takes %d lines of a terminal of 40, want %d",
-				columns,
-				got,
-				want,
-			)
+			t.Errorf("a command of %d columns takes %d lines of a terminal of 40, want %d", columns, got, want)
 		}
 	}
 }
