@@ -26,8 +26,8 @@ const (
 	shiftChance   = 0.05 // at most this share of them matches as well
 )
 
-// A Shift is how far a device's times have to move to match the stalled time.
-type Shift struct {
+// A shift is how far a device's times have to move to match the stalled time.
+type shift struct {
 	Device string
 	By     time.Duration // to add to the device's times
 	Now    float64       // share of the stalled time in which the device is saturated
@@ -36,9 +36,9 @@ type Shift struct {
 
 // clockShift looks for a device whose saturated time matches the stalled time after a single shift,
 // and returns the smallest such shift. Sources that share a clock have no shift.
-func clockShift(c *rules.Case) (Shift, bool) {
+func clockShift(c *rules.Case) (shift, bool) {
 	if c.Clocks < 2 || !c.Stall.IsDatabase || len(c.Stall.Cells.Episodes()) < shiftEpisodes {
-		return Shift{}, false
+		return shift{}, false
 	}
 
 	for _, t := range c.Signal(rules.DiskBusy) {
@@ -54,12 +54,12 @@ func clockShift(c *rules.Case) (Shift, bool) {
 
 		cells, then := bestShift(c.Stall.Cells, busy, c.Cells(shiftMax))
 		if then >= shiftTogether && !shiftByChance(c, busy, then) {
-			return Shift{Device: t.Labels.Get("device"), By: time.Duration(cells) * c.Grid.Step(), Now: now,
+			return shift{Device: t.Labels.Get("device"), By: time.Duration(cells) * c.Grid.Step(), Now: now,
 				Then: then}, true
 		}
 	}
 
-	return Shift{}, false
+	return shift{}, false
 }
 
 // bestShift returns the number of cells by which to move a mask so that it covers most of the
@@ -125,7 +125,7 @@ func shiftByChance(c *rules.Case, busy timeline.Mask, share float64) bool {
 }
 
 // trouble reports a shift as a text of evidence/gap.
-func (s Shift) trouble(whole rules.Span) rules.Trouble {
+func (s shift) trouble(whole rules.Span) rules.Trouble {
 	return rules.Trouble{Kind: "clock", Source: "clocks", Span: whole, Text: fmt.Sprintf(
 		"%s is saturated in %s of the stalled time, but would be in %s of it if its clock were %s: if its source's clock and the database's differ, set --offset SOURCE=%s; until then the disk is not ruled out",
 		s.Device, units.Percent(s.Now), units.Percent(s.Then), forward(s.By), s.By)}

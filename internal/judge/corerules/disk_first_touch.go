@@ -45,7 +45,7 @@ func firstTouch(c *rules.Case, dev string) *touch {
 	var cells []int
 	var vals []float64
 
-	sample := c.Signals.PerSample(rules.DiskReadAwait)
+	sample := c.Signals.SampleCells(rules.DiskReadAwait)
 	for k, n := range reads {
 		if n < touchReads || !(await[k] > 0) {
 			continue

@@ -111,7 +111,7 @@ func findMachineCap(
 		}
 	}
 
-	p, ok := timeline.FindPlateau(sum, any, rules.CapTolerance, rules.CapMinCells, c.PerSample(of))
+	p, ok := timeline.FindPlateau(sum, any, rules.CapTolerance, rules.CapMinCells, c.SampleCells(of))
 	if !ok || p.Share < rules.CapMinShare || p.Above > rules.CapMaxAbove || p.Chance > rules.CapChanceWaits {
 		return m, 0, false
 	}

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// SinceFact is the fact with which a source reports that its only sample contains averages since boot.
-const SinceFact = "averages since"
+// sinceFact is the fact with which a source reports that its only sample contains averages since boot.
+const sinceFact = "averages since"
 
 // Averages since boot are a sum over days: a device that is slow in them is slow most of the time.
 const (
@@ -102,7 +102,7 @@ func bootDevice(r rules.Rule, c *rules.Case, device string) (rules.Finding, bool
 	}
 
 	// An exporter's page does not say how long it counts.
-	exact := c.Facts[SinceFact] == "boot"
+	exact := c.Facts[sinceFact] == "boot"
 	if exact {
 		said["busy"], said["rate"] = rules.Part(busy), rules.Number(rate)
 	}

@@ -66,7 +66,7 @@ func writeBurst(r rules.Rule, c *rules.Case, dev string, full timeline.Mask) (ru
 	cells, calm := full.And(c.Stall.Cells), c.NotStalled().And(timeline.Known(written))
 
 	share := rules.Share(full.Widen(1, 1), c.Stall.Cells)
-	samples := calm.Count() / c.PerSample(rules.DiskWritten)
+	samples := calm.Count() / c.SampleCells(rules.DiskWritten)
 	if share < burstStalls || c.Unrelated(full) || samples < burstSamples ||
 		float64(calm.Count()) < burstCalm*float64(c.Stall.Cells.Count()) {
 		return rules.Finding{}, false

@@ -77,7 +77,7 @@ func FindCeiling(sig *Signals, held timeline.Track, within timeline.Mask) Ceilin
 			continue
 		}
 		k.Iops, ok = timeline.FindPlateau(Within(rate, within), k.Saturated, CapTolerance, CapMinCells,
-			sig.PerSample(signal))
+			sig.SampleCells(signal))
 		limit, _ := SoldIOPS(k.Iops.Level)
 		k.HasIOPS = ok && k.isCap(sig, k.Iops, rate, limit.level) && k.doesTheWaiting(sig, signal)
 		k.IopsOf = signal
@@ -85,7 +85,7 @@ func FindCeiling(sig *Signals, held timeline.Track, within timeline.Mask) Ceilin
 
 	if moved != nil {
 		k.Throughput, ok = timeline.FindPlateau(Within(moved, within), k.Saturated, CapTolerance, CapMinCells,
-			sig.PerSample(DiskMoved))
+			sig.SampleCells(DiskMoved))
 		limit, _ := SoldThroughput(k.Throughput.Level)
 		k.HasTP = ok && k.isCap(sig, k.Throughput, moved, limit.level)
 	}
@@ -152,11 +152,6 @@ func Within(values []float64, within timeline.Mask) []float64 {
 	return out
 }
 
-// PerSample is how many cells share one sample of a signal.
-func (t Time) PerSample(of *Signal) int {
-	return max(1, int(math.Round(t.ResolutionS(of)/t.Grid.StepSeconds())))
-}
-
 // isCap reports whether a plateau of a rate is a limit. known is a limit that such a volume may
 // have; 0 if none.
 func (k Ceiling) isCap(sig *Signals, p timeline.Plateau, rate []float64, known float64) bool {
@@ -201,7 +196,7 @@ func (k Ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 	here := timeline.Quantile(timeline.At(each, p.Cells), 0.5)
 	lower := timeline.Where(rate, func(x float64) bool { return x < p.Level*(1-CapTolerance) })
 	below := timeline.At(each, lower)
-	if timeline.Count(below) < CapMinCells*sig.PerSample(DiskQueue) {
+	if timeline.Count(below) < CapMinCells*sig.SampleCells(DiskQueue) {
 		return varies || here >= waitS, false
 	}
 

@@ -192,12 +192,6 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	return s, true
 }
 
-// StallThreshold is the latency above which operations count as stalled, given their usual latency,
-// both in seconds.
-func StallThreshold(usual float64) float64 {
-	return min(max(StallFactor*usual, StallFloorS), StallCeilingS)
-}
-
 // Usual is the median of a value over time, or its lower quartile if every other interval contains
 // a short burst. The value comes from the given signals.
 func (t Time) Usual(values []float64, of ...*Signal) float64 {
