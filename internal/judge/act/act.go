@@ -91,14 +91,15 @@ type Source struct {
 }
 
 // Of returns the actions for an incident's findings, the first one to try first.
-func Of(c *rules.Case, findings []rules.Finding, setting Setting) []Action {
-	if !c.Stall.Any() || rules.Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
+func Of(input *rules.Case, findings []rules.Finding, setting Setting) []Action {
+	if !input.Stall.Any() || rules.Trifle(input.Seconds(input.Stall.Cells),
+		input.Seconds(input.Stall.Observed)) {
 		return []Action{}
 	}
 
 	// The place decides which recipe of a remedy applies.
-	place := whereIs(c, setting)
-	refuted := refuted(c.Pack, findings)
+	place := whereIs(input, setting)
+	refuted := refuted(input.Pack, findings)
 
 	var found []choice
 	for i := range findings {
@@ -108,7 +109,7 @@ func Of(c *rules.Case, findings []rules.Finding, setting Setting) []Action {
 		}
 		for _, x := range f.Fixes {
 			for _, m := range x.Do {
-				if k, ok := place.choose(c, f, x, m, refuted); ok {
+				if k, ok := place.choose(input, f, x, m, refuted); ok {
 					found = append(found, k)
 				}
 			}
@@ -137,12 +138,12 @@ func Of(c *rules.Case, findings []rules.Finding, setting Setting) []Action {
 			changed[n] = true
 		}
 
-		if out = append(out, place.action(c, k, setting)); len(out) == Most {
+		if out = append(out, place.action(input, k, setting)); len(out) == Most {
 			break
 		}
 	}
 
-	if a := place.first(c, out); a != nil && found[0].paid() > 0 {
+	if a := place.first(input, out); a != nil && found[0].paid() > 0 {
 		out = append([]Action{*a}, out[:min(len(out), Most-1)]...)
 	}
 

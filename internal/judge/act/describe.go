@@ -78,23 +78,23 @@ type Fix struct {
 // Describe describes a remedy as a database implements it. Values, if any, replace those of the
 // example.
 func Describe(pack *rules.Pack, database string, remedy *rules.Remedy, values rules.Values) Description {
-	p := printer{w: &where{database: database}, values: rules.Values{}}
-	maps.Copy(p.values, remedy.Example)
+	renderer := printer{w: &where{database: database}, values: rules.Values{}}
+	maps.Copy(renderer.values, remedy.Example)
 	// Values of a finding replace those of the example, which are complete.
-	maps.Copy(p.values, values)
+	maps.Copy(renderer.values, values)
 
 	for _, e := range pack.Engines() {
 		if e.Database == database {
-			p.w.client = e.Client
+			renderer.w.client = e.Client
 		}
 		// A command for Azure stands for any engine, unless the remedy's own engine has one.
-		if e.AzureCommand != "" && (p.values["azure"] == "" || e.Database == database) {
-			p.values["azure"] = rules.Value(e.AzureCommand)
+		if e.AzureCommand != "" && (renderer.values["azure"] == "" || e.Database == database) {
+			renderer.values["azure"] = rules.Value(e.AzureCommand)
 		}
 	}
 
-	out := Description{Remedy: remedy.Name, Title: remedy.Title, Cost: p.text(remedy.Cost),
-		Money: p.text(remedy.Money),
+	out := Description{Remedy: remedy.Name, Title: remedy.Title, Cost: renderer.text(remedy.Cost),
+		Money: renderer.text(remedy.Money),
 		WaitS: remedy.Wait.Seconds(), Until: remedy.Until, Raises: append([]string{}, remedy.Raises...)}
 	for i := range remedy.Recipes {
 		r := &remedy.Recipes[i]
@@ -105,12 +105,12 @@ func Describe(pack *rules.Pack, database string, remedy *rules.Remedy, values ru
 		}
 
 		for _, place := range places {
-			p.w.place = place
+			renderer.w.place = place
 			var clouds []string
 			for _, c := range r.Clouds {
 				clouds = append(clouds, string(c))
 			}
-			way := Way{Place: string(place), Clouds: clouds, From: r.From, Before: r.Before, Steps: p.steps(r)}
+			way := Way{Place: string(place), Clouds: clouds, From: r.From, Before: r.Before, Steps: renderer.steps(r)}
 			if way.None == "" {
 				way.Tested = tested(remedy.Name, place, r)
 			}

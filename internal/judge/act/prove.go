@@ -56,7 +56,7 @@ type proof struct {
 
 // proofOf compares using the source that reports clients: a comparison takes one source for each
 // side.
-func proofOf(c *rules.Case, k choice, setting Setting) proof {
+func proofOf(c *rules.Case, chosen choice, setting Setting) proof {
 	if len(setting.Sources) == 0 {
 		return proof{record: []string{}, compare: []string{}, notes: []string{}}
 	}
@@ -77,12 +77,12 @@ func proofOf(c *rules.Case, k choice, setting Setting) proof {
 
 	// A finding that recurs needs several periods, even if the engine's own cycle is shorter.
 	needed := ToProve(c.Pack, database)
-	if cycle := time.Duration(k.finding.PeriodS * float64(time.Second)); cycle > 0 {
+	if cycle := time.Duration(chosen.finding.PeriodS * float64(time.Second)); cycle > 0 {
 		needed = max(leastToProve, cyclesToProve*cycle).Round(time.Minute)
 	}
 
 	long := strings.TrimSuffix(needed.String(), "0s")
-	fix := " --fix " + k.remedy.Name
+	fix := " --fix " + chosen.remedy.Name
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	span := before(setting, needed)
 	times := " --from " + at(span.From) + " --before-to " + at(span.To)
@@ -93,9 +93,9 @@ func proofOf(c *rules.Case, k choice, setting Setting) proof {
 	switch {
 	case setting.Marked.Growing:
 		// The command runs when the wait is over, so the change was made that long before.
-		dir, wait := shellword.Quote(setting.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
-		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --in " + dir,
-			"plimsoll prove " + dir + " --from " + at(setting.Marked.At) + " --at-mark=" + k.remedy.Name +
+		dir, wait := shellword.Quote(setting.Marked.Folder), strings.TrimSuffix(chosen.remedy.Wait.String(), "0s")
+		out.compare = []string{"plimsoll mark " + chosen.remedy.Name + " --at -" + wait + " --in " + dir,
+			"plimsoll prove " + dir + " --from " + at(setting.Marked.At) + " --at-mark=" + chosen.remedy.Name +
 				" --settle " + wait + fix}
 	case setting.Recorded != "" && live(of.Name) && setting.Span.To.Sub(setting.Span.From) >= needed:
 		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,

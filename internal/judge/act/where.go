@@ -27,76 +27,77 @@ const ofService = "server.service"
 
 // whereIs derives the place from the sources' addresses, then from the labels and cgroups of
 // containers. Without either it assumes a host, and marks that as unknown.
-func whereIs(c *rules.Case, setting Setting) *where {
-	w := &where{place: rules.Host, facts: c.Facts, cloud: rules.CloudOf(c), named: map[string]string{}}
-	if len(c.Engines) > 0 {
-		w.database = c.Engines[0]
+func whereIs(input *rules.Case, setting Setting) *where {
+	location := &where{place: rules.Host, facts: input.Facts, cloud: rules.CloudOf(input),
+		named: map[string]string{}}
+	if len(input.Engines) > 0 {
+		location.database = input.Engines[0]
 	}
 
 	// With several engines, the one whose operations stalled counts.
-	if rule, err := c.Pack.Rule(c.Stall.Rule); err == nil && rule.Engine != "" {
-		w.database = rule.Engine
+	if rule, err := input.Pack.Rule(input.Stall.Rule); err == nil && rule.Engine != "" {
+		location.database = rule.Engine
 	}
 
 	for _, x := range setting.Sources {
-		if x.Engine != "" && (x.Engine == w.database || w.database == "") && x.Version != "" && w.version == "" {
-			w.version = x.Version
+		if x.Engine != "" && (x.Engine == location.database || location.database == "") && x.Version != "" && location.version == "" {
+			location.version = x.Version
 		}
 	}
 
-	for _, e := range c.Pack.Engines() {
-		if e.Database != w.database {
+	for _, e := range input.Pack.Engines() {
+		if e.Database != location.database {
 			continue
 		}
-		w.client = e.Client
+		location.client = e.Client
 		for _, x := range setting.Sources {
 			for _, end := range e.ManagedHosts {
 				if host := hostOf(x.Name); strings.HasSuffix(host, end) {
-					w.place, w.known = rules.Managed, true
+					location.place, location.known = rules.Managed, true
 				}
 			}
 		}
 	}
 
-	for _, e := range c.Pack.Engines() {
+	for _, e := range input.Pack.Engines() {
 		for _, x := range setting.Sources {
 			if name, ok := strings.CutSuffix(hostOf(x.Name), e.AzureHosts); ok && e.AzureHosts != "" {
-				w.place, w.known = rules.AzureDB, true
-				w.named["server"] = name
+				location.place, location.known = rules.AzureDB, true
+				location.named["server"] = name
 			}
 		}
 	}
 
 	for _, x := range setting.Sources {
 		if place, named := serviceOf(hostOf(x.Name)); place != "" {
-			w.place, w.known = place, true
-			maps.Copy(w.named, named)
+			location.place, location.known = place, true
+			maps.Copy(location.named, named)
 		}
 	}
 
 	// The server's own settings are more exact than an address: an instance of Aurora is named like any other
 	// of RDS, and Cloud SQL is usually reached by an IP address.
-	if place := rules.Place(c.Facts[ofService]); slices.Contains(rules.Services, place) {
-		w.place, w.known = place, true
+	if place := rules.Place(input.Facts[ofService]); slices.Contains(rules.Services, place) {
+		location.place, location.known = place, true
 	}
 
 	// CloudWatch's RDS metrics identify the service even without an address.
-	if all := c.Signal(rules.StorageOfRDS); len(all) > 0 && !w.known {
-		w.place, w.known = rules.RDS, true
+	if all := input.Signal(rules.StorageOfRDS); len(all) > 0 && !location.known {
+		location.place, location.known = rules.RDS, true
 		if len(all) == 1 {
-			w.named["instance"] = all[0].Labels.Get("device")
+			location.named["instance"] = all[0].Labels.Get("device")
 		}
 	}
 
-	if !w.known {
-		w.byContainer(c.ContainerOf(&rules.Finding{}))
+	if !location.known {
+		location.byContainer(input.ContainerOf(&rules.Finding{}))
 	}
 
-	if w.place == rules.Host {
-		w.onHost(setting.Sources)
+	if location.place == rules.Host {
+		location.onHost(setting.Sources)
 	}
 
-	return w
+	return location
 }
 
 // serviceOf returns the provider's service that a host name belongs to, and the names in it that its commands

@@ -55,54 +55,54 @@ func clientsSlowest() rules.Rule {
 }
 
 // slowest judges one operation. Stalled time that was found says more than its longest operation.
-func slowest(r rules.Rule, c *rules.Case, t timeline.Track) (rules.Finding, bool) {
-	ops, waited := t.Values, c.SameAs(rules.BenchTime, t.Labels.Get, rules.BenchBy)
-	if waited == nil || c.Stall.Any() {
+func slowest(r rules.Rule, input *rules.Case, t timeline.Track) (rules.Finding, bool) {
+	ops, waited := t.Values, input.SameAs(rules.BenchTime, t.Labels.Get, rules.BenchBy)
+	if waited == nil || input.Stall.Any() {
 		return rules.Finding{}, false
 	}
 
-	most := c.SameAs(rules.BenchMax, t.Labels.Get, rules.BenchBy)
+	most := input.SameAs(rules.BenchMax, t.Labels.Get, rules.BenchBy)
 	slowest, mean := timeline.Max(most), timeline.Sum(waited)/timeline.Sum(ops) // NaN if not reported
-	long, total := slowest >= slowestFromS && slowest >= slowestFactor*mean, c.IsTotal(ops, waited)
+	long, total := slowest >= slowestFromS && slowest >= slowestFactor*mean, input.IsTotal(ops, waited)
 	if !(mean > 0) || !long && !total {
 		return rules.Finding{}, false
 	}
 
 	subject := t.Labels.Get("benchmark") + " " + rules.BenchNoun(t.Labels.Get)
-	f := r.Finding(subject)
+	finding := r.Finding(subject)
 	v := rules.Values{
 		"subject": rules.Called(subject),
 		"slowest": rules.Seconds(slowest),
 		"mean":    rules.Seconds(mean),
 	}
 
-	if f.Weight = 0.5; !long {
-		f.Severity = rules.Info
+	if finding.Weight = 0.5; !long {
+		finding.Severity = rules.Info
 		words := "even"
 		if most == nil {
 			words = "mean"
 		}
-		f.Entitle("even title", nil)
-		f.Say(words, v)
-		f.Open(words, v)
+		finding.Entitle("even title", nil)
+		finding.Say(words, v)
+		finding.Open(words, v)
 	} else {
-		f.Severity = rules.Warning
-		f.Say("slowest", v)
-		f.Open("slowest", v)
+		finding.Severity = rules.Warning
+		finding.Say("slowest", v)
+		finding.Open("slowest", v)
 		if total {
-			f.Say("when", v)
+			finding.Say("when", v)
 		}
-		f.Say("why", v)
+		finding.Say("why", v)
 	}
 
-	f.Evidence = []rules.Evidence{
-		c.Figure("mean latency", rules.BenchTime, mean, "seconds", timeline.Known(ops)),
+	finding.Evidence = []rules.Evidence{
+		input.Figure("mean latency", rules.BenchTime, mean, "seconds", timeline.Known(ops)),
 	}
 	if most != nil {
-		f.Evidence = append(f.Evidence,
-			c.Figure("slowest operation", rules.BenchMax, slowest, "seconds", timeline.Known(most)))
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("slowest operation", rules.BenchMax, slowest, "seconds", timeline.Known(most)))
 	}
-	f.Advise("record", nil)
+	finding.Advise("record", nil)
 
-	return f, true
+	return finding, true
 }

@@ -8,7 +8,8 @@ import (
 )
 
 func containerCPUThrottled() rules.Rule {
-	r := rules.Rule{ID: "container/cpu-throttled", Title: "The container's CPU quota binds", Kind: rules.Cause,
+	rule := rules.Rule{ID: "container/cpu-throttled", Title: "The container's CPU quota binds",
+		Kind:   rules.Cause,
 		Traced: forProcessor,
 		When:   fmt.Sprintf("plimsoll:container_cpu_throttled:ratio > %g", rules.ThrottledShare),
 		Cause: "The kernel lets a container run until its quota for a period (100 ms) is used up and then stops all of its threads until the period ends, whatever they hold: " +
@@ -27,46 +28,47 @@ func containerCPUThrottled() rules.Rule {
 				TradeOff: "almost none", NoCommand: "it is set where the program is started"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		for _, t := range held {
-			cells := timeline.Known(t.Values)
-			f, ok := r.Condition(c, rules.ContainerName(t.Labels), cells)
+		for _, track := range held {
+			cells := timeline.Known(track.Values)
+			finding, ok := rule.Condition(input, rules.ContainerName(track.Labels), cells)
 			if !ok {
 				continue
 			}
 
-			if f.Severity == rules.Critical && rules.Share(cells, c.Stall.Active) >= cpuAlways {
-				f.Severity = rules.Warning // almost no other time is left to compare with
+			if finding.Severity == rules.Critical && rules.Share(cells, input.Stall.Active) >= cpuAlways {
+				finding.Severity = rules.Warning // almost no other time is left to compare with
 			}
 
-			in := cells.And(c.Stall.Cells)
-			throttled := c.OfContainer(rules.ContainerCPUThrottled, t)
-			f.Say("throttled", rules.Values{"group": c.GroupAbove(t.Labels), "share": rules.Part(rules.Share(cells, c.Stall.Cells)),
+			in := cells.And(input.Stall.Cells)
+			throttled := input.OfContainer(rules.ContainerCPUThrottled, track)
+			finding.Say("throttled", rules.Values{"group": input.GroupAbove(track.Labels), "share": rules.Part(rules.Share(cells, input.Stall.Cells)),
 				"stopped": rules.Part(timeline.Mean(timeline.At(throttled, in)))})
 
 			// A quota without a measured use proves nothing, so the sentence needs both.
-			used, quota := timeline.Mean(timeline.At(c.OfContainer(rules.ContainerCPUUsed, t), in)),
-				timeline.Max(c.OfContainer(rules.ContainerCPUQuota, t))
+			used, quota := timeline.Mean(timeline.At(input.OfContainer(rules.ContainerCPUUsed, track), in)),
+				timeline.Max(input.OfContainer(rules.ContainerCPUQuota, track))
 			if used == used && quota == quota {
-				f.Say("used", rules.Values{"used": rules.Number(used), "quota": rules.Number(quota),
-					"busy": rules.Part(timeline.Mean(timeline.At(c.One(rules.CPUBusy), in)))})
+				finding.Say("used", rules.Values{"used": rules.Number(used), "quota": rules.Number(quota),
+					"busy": rules.Part(timeline.Mean(timeline.At(input.One(rules.CPUBusy), in)))})
 			}
 
-			c.AddFigure(&f, "share of quota periods throttled while stalled, mean", rules.ContainerCPUThrottled,
-				timeline.Mean(timeline.At(throttled, c.Stall.Cells)), "ratio", c.Stall.Cells)
-			c.AddFigure(&f, "CPU time throttled per second while stalled", rules.ContainerCPUThrottledTime,
-				timeline.Mean(timeline.At(c.OfContainer(rules.ContainerCPUThrottledTime, t), c.Stall.Cells)), "s/s",
-				c.Stall.Cells)
-			c.AddFigure(&f, "CPUs used in the throttled intervals, mean", rules.ContainerCPUUsed, used, "", in)
-			c.AddFigure(&f, "CPU quota", rules.ContainerCPUQuota, quota, "", c.Stall.Observed)
-			f.Advise("raise", nil)
-			f.Advise("threads", rules.Values{"hints": rules.Called(c.Pack.Hints(func(k rules.Knowledge) string { return k.CoresHint }))})
-			out = append(out, f)
+			input.AddFigure(&finding, "share of quota periods throttled while stalled, mean", rules.ContainerCPUThrottled,
+				timeline.Mean(timeline.At(throttled, input.Stall.Cells)), "ratio", input.Stall.Cells)
+			input.AddFigure(&finding, "CPU time throttled per second while stalled", rules.ContainerCPUThrottledTime,
+				timeline.Mean(timeline.At(input.OfContainer(rules.ContainerCPUThrottledTime, track), input.Stall.Cells)),
+				"s/s",
+				input.Stall.Cells)
+			input.AddFigure(&finding, "CPUs used in the throttled intervals, mean", rules.ContainerCPUUsed, used, "", in)
+			input.AddFigure(&finding, "CPU quota", rules.ContainerCPUQuota, quota, "", input.Stall.Observed)
+			finding.Advise("raise", nil)
+			finding.Advise("threads", rules.Values{"hints": rules.Called(input.Pack.Hints(func(k rules.Knowledge) string { return k.CoresHint }))})
+			out = append(out, finding)
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }

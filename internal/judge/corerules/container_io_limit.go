@@ -63,28 +63,29 @@ func containerIOLimit() rules.Rule {
 	return r
 }
 
-func limitFinding(r rules.Rule, c *rules.Case, l rules.IOLimit, limit timeline.Track) (rules.Finding, bool) {
-	rate := c.OfContainer(l.Rate, limit, "device")
-	cells := c.HeldBack(rate, limit.Values)
-	if c.Seconds(cells) < minThrottledS {
+func limitFinding(r rules.Rule, input *rules.Case, kind rules.IOLimit,
+	limit timeline.Track) (rules.Finding, bool) {
+	rate := input.OfContainer(kind.Rate, limit, "device")
+	cells := input.HeldBack(rate, limit.Values)
+	if input.Seconds(cells) < minThrottledS {
 		return rules.Finding{}, false
 	}
 
 	dev := limit.Labels.Get("device")
-	f, ok := r.Condition(c, rules.ContainerName(limit.Labels)+" on "+dev, cells)
-	in := cells.And(c.Stall.Cells)
+	finding, ok := r.Condition(input, rules.ContainerName(limit.Labels)+" on "+dev, cells)
+	in := cells.And(input.Stall.Cells)
 
 	if !ok {
-		if c.Stall.Any() || rules.Share(cells, c.Stall.Observed) < rules.MinAttributable {
-			return f, false
+		if input.Stall.Any() || rules.Share(cells, input.Stall.Observed) < rules.MinAttributable {
+			return finding, false
 		}
 		// Nothing stalled, but the limit was reached for long enough to be worth a remark.
-		f, in = reached(r, c, rules.ContainerName(limit.Labels)+" on "+dev, cells), cells
+		finding, in = reached(r, input, rules.ContainerName(limit.Labels)+" on "+dev, cells), cells
 	}
 
 	// Evidence has plain units; the sentence says what is counted.
-	unit, of := "1/s", l.What+"/s"
-	if l.Limit.Unit == "bytes/s" {
+	unit, of := "1/s", kind.What+"/s"
+	if kind.Limit.Unit == "bytes/s" {
 		unit, of = "bytes/s", "bytes/s"
 	}
 
@@ -94,39 +95,39 @@ func limitFinding(r rules.Rule, c *rules.Case, l rules.IOLimit, limit timeline.T
 		reached = "in all"
 	}
 
-	f.Say(
+	finding.Say(
 		reached,
 		rules.Values{
-			"group":  c.GroupAbove(limit.Labels),
+			"group":  input.GroupAbove(limit.Labels),
 			"limit":  rules.Of(most, of),
 			"device": rules.Called(dev),
-			"share":  rules.Part(rules.Share(cells, c.Stall.Cells)),
-			"for":    rules.Seconds(c.Seconds(cells)),
+			"share":  rules.Part(rules.Share(cells, input.Stall.Cells)),
+			"for":    rules.Seconds(input.Seconds(cells)),
 		},
 	)
-	if mean := timeline.Mean(timeline.At(c.For(rules.DiskBusy, "device", dev), in)); mean == mean {
+	if mean := timeline.Mean(timeline.At(input.For(rules.DiskBusy, "device", dev), in)); mean == mean {
 		words := "disk idle"
 		if mean >= roomBusy {
 			words = "disk busy"
-			if f.Severity == rules.Critical {
-				f.Severity = rules.Warning
+			if finding.Severity == rules.Critical {
+				finding.Severity = rules.Warning
 			}
 		}
-		f.Say(words, rules.Values{"device": rules.Called(dev), "busy": rules.Part(mean)})
-		c.AddFigure(&f, "busy share of "+dev+" meanwhile, mean", rules.DiskBusy, mean, "ratio", in)
+		finding.Say(words, rules.Values{"device": rules.Called(dev), "busy": rules.Part(mean)})
+		input.AddFigure(&finding, "busy share of "+dev+" meanwhile, mean", rules.DiskBusy, mean, "ratio", in)
 	}
 
-	c.AddFigure(&f, "limit of the container on "+dev, l.Limit, most, unit, c.Stall.Observed)
-	c.AddFigure(&f, l.What+" of the container meanwhile, mean rate", l.Rate,
+	input.AddFigure(&finding, "limit of the container on "+dev, kind.Limit, most, unit, input.Stall.Observed)
+	input.AddFigure(&finding, kind.What+" of the container meanwhile, mean rate", kind.Rate,
 		timeline.Mean(timeline.At(rate, in)), unit, in)
-	if full := c.OfContainer(rules.ContainerPSIIOFull, limit); full != nil {
-		c.AddFigure(&f, "share of that time in which all its tasks waited for I/O (PSI), mean",
+	if full := input.OfContainer(rules.ContainerPSIIOFull, limit); full != nil {
+		input.AddFigure(&finding, "share of that time in which all its tasks waited for I/O (PSI), mean",
 			rules.ContainerPSIIOFull, timeline.Mean(timeline.At(full, in)), "ratio", in)
 	}
 
-	f.Advise("raise", rules.Values{"key": rules.Called(l.Key), "keyV1": rules.Called(l.KeyV1)})
-	f.Advise("smaller", nil)
-	return f, true
+	finding.Advise("raise", rules.Values{"key": rules.Called(kind.Key), "keyV1": rules.Called(kind.KeyV1)})
+	finding.Advise("smaller", nil)
+	return finding, true
 }
 
 // reached reports a limit that was reached while nothing stalled. It still matters to an engine

@@ -10,7 +10,8 @@ import (
 )
 
 func containerMemoryLimit() rules.Rule {
-	r := rules.Rule{ID: "container/memory-limit", Title: "The container's memory limit binds", Kind: rules.Cause,
+	rule := rules.Rule{ID: "container/memory-limit", Title: "The container's memory limit binds",
+		Kind: rules.Cause,
 		When: "plimsoll:container_psi_memory_full:ratio > 0.1",
 		Cause: "At memory.max every new page has to be reclaimed within the container first, and above memory.high each of its threads is put to sleep to reclaim pages. " +
 			"The page cache counts towards the limit, and so do dirty pages: a writer waits until some have reached the disk. Meanwhile the host has memory to spare.",
@@ -28,47 +29,51 @@ func containerMemoryLimit() rules.Rule {
 				Do:       []*rules.Remedy{raiseMemory}},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		for _, t := range limitedMost(&c.Signals, held) {
-			cells := timeline.Known(t.Values)
-			f, ok := r.Condition(c, rules.ContainerName(t.Labels), cells)
+		for _, track := range limitedMost(&input.Signals, held) {
+			cells := timeline.Known(track.Values)
+			finding, ok := rule.Condition(input, rules.ContainerName(track.Labels), cells)
 			if !ok {
 				continue
 			}
 
-			in := cells.And(c.Stall.Cells)
-			f.Say("waited", rules.Values{"group": c.GroupAbove(t.Labels), "share": rules.Part(rules.Share(cells, c.Stall.Cells)),
-				"mean": rules.Part(timeline.Mean(timeline.At(c.OfContainer(rules.ContainerPSIMemoryFull, t), in)))})
-			limit, used := timeline.Max(c.OfContainer(rules.ContainerMemoryLimit, t)),
-				timeline.Max(timeline.At(c.OfContainer(rules.ContainerMemoryUsed, t), in))
+			in := cells.And(input.Stall.Cells)
+			finding.Say("waited", rules.Values{"group": input.GroupAbove(track.Labels), "share": rules.Part(rules.Share(cells, input.Stall.Cells)),
+				"mean": rules.Part(timeline.Mean(timeline.At(input.OfContainer(rules.ContainerPSIMemoryFull, track), in)))})
+			limit, used := timeline.Max(input.OfContainer(rules.ContainerMemoryLimit, track)),
+				timeline.Max(timeline.At(input.OfContainer(rules.ContainerMemoryUsed, track), in))
 			if limit == limit && used == used {
-				f.Say("used", rules.Values{"used": rules.Bytes(used), "limit": rules.Bytes(limit)})
+				finding.Say("used", rules.Values{"used": rules.Bytes(used), "limit": rules.Bytes(limit)})
 			}
 
-			c.AddFigure(&f, "share of the stalled time in which all of its tasks waited for memory (PSI), mean",
+			input.AddFigure(&finding, "share of the stalled time in which all of its tasks waited for memory (PSI), mean",
 				rules.ContainerPSIMemoryFull,
-				timeline.Mean(timeline.At(c.OfContainer(rules.ContainerPSIMemoryFull, t), c.Stall.Cells)), "ratio",
-				c.Stall.Cells)
+				timeline.Mean(timeline.At(input.OfContainer(rules.ContainerPSIMemoryFull, track), input.Stall.Cells)),
+				"ratio",
+				input.Stall.Cells)
 
-			c.AddFigure(&f, "limit of the container", rules.ContainerMemoryLimit, limit, "bytes", c.Stall.Observed)
-			c.AddFigure(&f, "peak memory use meanwhile, including page cache", rules.ContainerMemoryUsed, used, "bytes", in)
-			c.AddFigure(&f, "peak dirty page cache meanwhile", rules.ContainerMemoryDirty,
-				timeline.Max(timeline.At(c.OfContainer(rules.ContainerMemoryDirty, t), in)), "bytes", in)
-			c.AddFigure(&f, "times per second it hit its limit while stalled, mean", rules.ContainerMemoryReclaims,
-				timeline.Mean(timeline.At(c.OfContainer(rules.ContainerMemoryReclaims, t), c.Stall.Cells)), "1/s",
-				c.Stall.Cells)
-			c.AddFigure(&f, "available memory of the host while stalled, mean", rules.MemoryAvailable,
-				timeline.Mean(timeline.At(c.One(rules.MemoryAvailable), c.Stall.Cells)), "bytes", c.Stall.Cells)
-			f.Advise("cache", rules.Values{"hints": rules.Called(c.Pack.Hints(func(k rules.Knowledge) string { return k.CacheHint }))})
-			f.Advise("raise", nil)
-			out = append(out, f)
+			input.AddFigure(&finding, "limit of the container", rules.ContainerMemoryLimit, limit, "bytes",
+				input.Stall.Observed)
+			input.AddFigure(&finding, "peak memory use meanwhile, including page cache", rules.ContainerMemoryUsed, used, "bytes", in)
+			input.AddFigure(&finding, "peak dirty page cache meanwhile", rules.ContainerMemoryDirty,
+				timeline.Max(timeline.At(input.OfContainer(rules.ContainerMemoryDirty, track), in)), "bytes", in)
+			input.AddFigure(&finding, "times per second it hit its limit while stalled, mean", rules.ContainerMemoryReclaims,
+				timeline.Mean(timeline.At(input.OfContainer(rules.ContainerMemoryReclaims, track), input.Stall.Cells)),
+				"1/s",
+				input.Stall.Cells)
+			input.AddFigure(&finding, "available memory of the host while stalled, mean", rules.MemoryAvailable,
+				timeline.Mean(timeline.At(input.One(rules.MemoryAvailable), input.Stall.Cells)), "bytes",
+				input.Stall.Cells)
+			finding.Advise("cache", rules.Values{"hints": rules.Called(input.Pack.Hints(func(k rules.Knowledge) string { return k.CacheHint }))})
+			finding.Advise("raise", nil)
+			out = append(out, finding)
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // limitedMost drops groups that wait only because a parent or child is at its limit: of each chain

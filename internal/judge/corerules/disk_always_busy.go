@@ -47,7 +47,7 @@ var baselines = []struct {
 }
 
 func diskAlwaysBusy() rules.Rule {
-	r := rules.Rule{ID: "disk/always-busy", Title: "The device is always busy, and requests wait", Kind: rules.Cause,
+	rule := rules.Rule{ID: "disk/always-busy", Title: "The device is always busy, and requests wait", Kind: rules.Cause,
 		Traced: atDevice, Whole: true,
 		When:    "plimsoll:disk_busy:ratio > 0.6 and plimsoll:disk_queue:requests > 2",
 		Needs:   []*rules.Signal{rules.DiskBusy, rules.DiskQueue, rules.DiskOps},
@@ -85,19 +85,19 @@ func diskAlwaysBusy() rules.Rule {
 				NoCommand: "this only inspects, it changes nothing"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
 			x, ok := alwaysBusy(c, h.Labels.Get("device"))
 			if _, limited := constantRate(c, x); ok && (limited || !capExplains(c, x)) &&
 				!instanceSpent(c, x.active) {
-				out = append(out, alwaysBusyFinding(r, c, x))
+				out = append(out, alwaysBusyFinding(rule, c, x))
 			}
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // A busyDevice is a device with requests waiting all the time.
@@ -111,51 +111,52 @@ type busyDevice struct {
 }
 
 // alwaysBusy judges one device.
-func alwaysBusy(c *rules.Case, device string) (busyDevice, bool) {
-	x := busyDevice{device: device}
-	get := func(s *rules.Signal) []float64 { return c.For(s, "device", device) }
+func alwaysBusy(input *rules.Case, device string) (busyDevice, bool) {
+	disk := busyDevice{device: device}
+	get := func(s *rules.Signal) []float64 { return input.For(s, "device", device) }
 	busy, queue, ops := get(rules.DiskBusy), get(rules.DiskQueue), get(rules.DiskOps)
 	if busy == nil || queue == nil || ops == nil {
-		return x, false
+		return disk, false
 	}
 
-	x.active = timeline.Where(ops, func(n float64) bool { return n > 0 })
-	x.samples = int(
-		math.Round(c.Seconds(x.active) / c.ResolutionS(rules.DiskOps, rules.DiskBusy, rules.DiskQueue)),
+	disk.active = timeline.Where(ops, func(n float64) bool { return n > 0 })
+	disk.samples = int(
+		math.Round(input.Seconds(disk.active) / input.ResolutionS(rules.DiskOps, rules.DiskBusy, rules.DiskQueue)),
 	)
-	if x.samples == 0 || float64(x.active.Count()) < alwaysBusyShare*float64(timeline.Count(busy)) {
-		return x, false
+	if disk.samples == 0 || float64(disk.active.Count()) < alwaysBusyShare*float64(timeline.Count(busy)) {
+		return disk, false
 	}
 
-	median := func(values []float64) float64 { return timeline.Quantile(timeline.At(values, x.active), 0.5) }
-	x.busy, x.queue, x.reads, x.writes = median(busy), median(queue), median(get(rules.DiskReadAwait)),
+	median := func(values []float64) float64 { return timeline.Quantile(timeline.At(values, disk.active), 0.5) }
+	disk.busy, disk.queue, disk.reads, disk.writes = median(busy), median(queue),
+		median(get(rules.DiskReadAwait)),
 		median(get(rules.DiskWriteAwait))
 
-	for k, in := range x.active {
+	for k, in := range disk.active {
 		if !in {
 			continue
 		}
 		if w := rules.ValueAt(get(rules.DiskReadAwait), k) * rules.ValueAt(get(rules.DiskReads), k); w == w {
-			x.readsWaiting += w
+			disk.readsWaiting += w
 		}
 		if w := rules.ValueAt(get(rules.DiskWriteAwait), k) * rules.ValueAt(get(rules.DiskWrites), k); w == w {
-			x.writesWaiting += w
+			disk.writesWaiting += w
 		}
 	}
 
 	// Time spent in the queue does not count: this is the device's own time for a request.
-	x.each = x.busy / median(ops)
+	disk.each = disk.busy / median(ops)
 
 	// The kind of request that does most of the waiting counts: a device with quick reads and a few
 	// slow writes is healthy.
-	wait, awaits := x.writes, get(rules.DiskWriteAwait)
-	if x.readsWaiting > x.writesWaiting {
-		wait, awaits = x.reads, get(rules.DiskReadAwait)
+	wait, awaits := disk.writes, get(rules.DiskWriteAwait)
+	if disk.readsWaiting > disk.writesWaiting {
+		wait, awaits = disk.reads, get(rules.DiskReadAwait)
 	}
 
 	// A source without latencies still has them by Little's law.
-	if x.reads != x.reads && x.writes != x.writes {
-		wait, awaits = x.queue/median(ops), make([]float64, len(ops))
+	if disk.reads != disk.reads && disk.writes != disk.writes {
+		wait, awaits = disk.queue/median(ops), make([]float64, len(ops))
 		for k := range awaits {
 			awaits[k] = queue[k] / ops[k]
 		}
@@ -165,26 +166,26 @@ func alwaysBusy(c *rules.Case, device string) (busyDevice, bool) {
 	// changed, which other rules look for.
 	if long := timeline.Where(awaits, func(s float64) bool { return s >= longWaitS/2 }); rules.Share(
 		long,
-		x.active,
+		disk.active,
 	) <
 		alwaysBusyShare {
-		return x, false
+		return disk, false
 	}
 
 	// Averaged over many seconds, a device that is busy at times looks always busy. If clients stall
 	// only at times, it is not.
-	if c.ResolutionS(rules.DiskBusy) >= rules.CoarseFromS && c.Stall.IsDatabase && c.Stall.Any() {
-		return x, false
+	if input.ResolutionS(rules.DiskBusy) >= rules.CoarseFromS && input.Stall.IsDatabase && input.Stall.Any() {
+		return disk, false
 	}
 
 	full := rules.Share(timeline.Where(busy, func(n float64) bool { return n > rules.SaturatedBusy }),
-		x.active) >= alwaysBusyShare
+		disk.active) >= alwaysBusyShare
 	if full {
-		return x, x.queue >= queuedRequests && wait >= longWaitS
+		return disk, disk.queue >= queuedRequests && wait >= longWaitS
 	}
 
 	// A longer wait is required of a device that is not at a limit.
-	return x, x.busy >= slowBusy && x.queue >= slowQueue && wait >= slowWaitS && x.each >= seekS
+	return disk, disk.busy >= slowBusy && disk.queue >= slowQueue && wait >= slowWaitS && disk.each >= seekS
 }
 
 // capExplains reports whether a device hits a limit in stalled time, which explains more than that it
@@ -214,8 +215,8 @@ type limitedRate struct {
 }
 
 // constantRate finds the rate that a limiter holds constant: bytes or requests.
-func constantRate(c *rules.Case, x busyDevice) (limitedRate, bool) {
-	get := func(s *rules.Signal) []float64 { return timeline.At(c.For(s, "device", x.device), x.active) }
+func constantRate(c *rules.Case, disk busyDevice) (limitedRate, bool) {
+	get := func(s *rules.Signal) []float64 { return timeline.At(c.For(s, "device", disk.device), disk.active) }
 	moved, written := get(rules.DiskMoved), get(rules.DiskWritten)
 
 	// There is no signal for bytes read.
@@ -226,7 +227,7 @@ func constantRate(c *rules.Case, x busyDevice) (limitedRate, bool) {
 
 	constant := func(values []float64) bool {
 		level := timeline.Quantile(values, 0.5)
-		return x.samples >= constantSamples && level > 0 &&
+		return disk.samples >= constantSamples && level > 0 &&
 			timeline.Quantile(values, 0.9)-timeline.Quantile(values, 0.1) <= 2*constantWithin*level
 	}
 
@@ -234,13 +235,13 @@ func constantRate(c *rules.Case, x busyDevice) (limitedRate, bool) {
 	foundBytes, foundOps := false, false
 
 	// A kind of request that does not wait may be constant only because its demand is.
-	all := x.readsWaiting + x.writesWaiting
+	all := disk.readsWaiting + disk.writesWaiting
 	for _, of := range []struct {
 		kind       string
 		bytes, ops []float64
 		waits      float64 // share of the waiting
-	}{{"", moved, get(rules.DiskOps), 1}, {" read", read, get(rules.DiskReads), x.readsWaiting / all},
-		{" write", written, get(rules.DiskWrites), x.writesWaiting / all}} {
+	}{{"", moved, get(rules.DiskOps), 1}, {" read", read, get(rules.DiskReads), disk.readsWaiting / all},
+		{" write", written, get(rules.DiskWrites), disk.writesWaiting / all}} {
 		if !(of.waits >= mostlyOneKind) {
 			continue
 		}
@@ -279,93 +280,93 @@ func baseline(iops float64) (of string, ok bool) {
 	return of, ok
 }
 
-func alwaysBusyFinding(r rules.Rule, c *rules.Case, x busyDevice) rules.Finding {
-	f := r.Finding(x.device)
-	f.Severity, f.Weight = rules.Warning, 1
-	f.Foremost, f.Always = true, true
+func alwaysBusyFinding(r rules.Rule, input *rules.Case, disk busyDevice) rules.Finding {
+	finding := r.Finding(disk.device)
+	finding.Severity, finding.Weight = rules.Warning, 1
+	finding.Foremost, finding.Always = true, true
 
 	switch {
-	case c.Stall.Any() && c.Stall.IsDatabase:
+	case input.Stall.Any() && input.Stall.IsDatabase:
 		// A device that is always busy does not explain why clients stall sometimes.
-		f.Weight, f.Foremost = rules.Share(x.active, c.Stall.Cells), false
-	case c.Stall.Any():
-		f.Weight = rules.Share(x.active, c.Stall.Cells)
-		f.Severity = c.SeverityOf(f.Weight)
+		finding.Weight, finding.Foremost = rules.Share(disk.active, input.Stall.Cells), false
+	case input.Stall.Any():
+		finding.Weight = rules.Share(disk.active, input.Stall.Cells)
+		finding.Severity = input.SeverityOf(finding.Weight)
 	}
 
 	// Values that were not measured stay empty, and the sentences leave them out.
-	v := rules.Values{
-		"device": rules.Called(x.device),
-		"busy":   rules.Part(x.busy),
-		"queue":  rules.Number(x.queue),
+	values := rules.Values{
+		"device": rules.Called(disk.device),
+		"busy":   rules.Part(disk.busy),
+		"queue":  rules.Number(disk.queue),
 		"reads":  "",
 		"writes": "",
 		"mostly": "",
-		"each":   rules.Seconds(x.each),
+		"each":   rules.Seconds(disk.each),
 	}
-	if x.reads == x.reads {
-		v["reads"] = rules.Seconds(x.reads)
-	}
-
-	if x.writes == x.writes {
-		v["writes"] = rules.Seconds(x.writes)
+	if disk.reads == disk.reads {
+		values["reads"] = rules.Seconds(disk.reads)
 	}
 
-	switch all := x.readsWaiting + x.writesWaiting; {
+	if disk.writes == disk.writes {
+		values["writes"] = rules.Seconds(disk.writes)
+	}
+
+	switch all := disk.readsWaiting + disk.writesWaiting; {
 	case all == 0: // no latency is known
-	case x.readsWaiting >= mostlyOneKind*all:
-		v["mostly"] = "reads"
-	case x.writesWaiting >= mostlyOneKind*all:
-		v["mostly"] = "writes"
+	case disk.readsWaiting >= mostlyOneKind*all:
+		values["mostly"] = "reads"
+	case disk.writesWaiting >= mostlyOneKind*all:
+		values["mostly"] = "writes"
 	}
 
-	f.Say("waits", v)
+	finding.Say("waits", values)
 
-	limit, limited := constantRate(c, x)
+	limit, limited := constantRate(input, disk)
 	volume, small := baseline(limit.level)
-	v["kind"], v["volume"], v["samples"] = rules.Value(limit.kind), rules.Called(volume), rules.Things(x.samples, "interval")
-	v["level"] = rules.Of(limit.level, "1/s")
+	values["kind"], values["volume"], values["samples"] = rules.Value(limit.kind), rules.Called(volume), rules.Things(disk.samples, "interval")
+	values["level"] = rules.Of(limit.level, "1/s")
 
 	if limit.bytes {
-		v["level"] = rules.Of(limit.level, "bytes/s")
+		values["level"] = rules.Of(limit.level, "bytes/s")
 	}
 
 	switch {
-	case x.busy <= rules.SaturatedBusy:
-		f.Entitle("seeks title", nil)
-		f.Say("slow", v)
-		f.Advise("less", nil)
+	case disk.busy <= rules.SaturatedBusy:
+		finding.Entitle("seeks title", nil)
+		finding.Say("slow", values)
+		finding.Advise("less", nil)
 	case limited && limit.bytes:
-		f.Entitle("bytes title", v)
-		f.Say("bytes", v)
-		f.Advise("raise", v)
+		finding.Entitle("bytes title", values)
+		finding.Say("bytes", values)
+		finding.Advise("raise", values)
 	case limited && small && limit.kind == "":
-		f.Entitle("credits title", nil)
-		f.Say("ops", v)
-		f.Say("credits", v)
-		f.Advise("credits", nil)
+		finding.Entitle("credits title", nil)
+		finding.Say("ops", values)
+		finding.Say("credits", values)
+		finding.Advise("credits", nil)
 	case limited:
-		f.Entitle("ops title", v)
-		f.Say("ops", v)
-		f.Advise("raise", v)
-	case x.seeks():
-		f.Entitle("seeks title", nil)
-		f.Say("seeks", v)
-		f.Advise("less", nil)
+		finding.Entitle("ops title", values)
+		finding.Say("ops", values)
+		finding.Advise("raise", values)
+	case disk.seeks():
+		finding.Entitle("seeks title", nil)
+		finding.Say("seeks", values)
+		finding.Advise("less", nil)
 	default:
-		f.Say("unclear", v)
-		f.Advise("who", nil)
+		finding.Say("unclear", values)
+		finding.Advise("who", nil)
 	}
 
-	if c.Stall.IsDatabase && !c.Stall.Any() && !(usualLatency(c) >= rules.StallFloorS) &&
-		c.Stall.Active.Count() > 0 {
-		f.Severity, f.Foremost = rules.Info, false
-		f.Say("clients unhurt", nil)
+	if input.Stall.IsDatabase && !input.Stall.Any() && !(usualLatency(input) >= rules.StallFloorS) &&
+		input.Stall.Active.Count() > 0 {
+		finding.Severity, finding.Foremost = rules.Info, false
+		finding.Say("clients unhurt", nil)
 	}
 
-	f.Evidence = []rules.Evidence{
-		c.Figure("busy share, median", rules.DiskBusy, x.busy, "ratio", x.active),
-		c.Figure("queue, median", rules.DiskQueue, x.queue, "requests", x.active),
+	finding.Evidence = []rules.Evidence{
+		input.Figure("busy share, median", rules.DiskBusy, disk.busy, "ratio", disk.active),
+		input.Figure("queue, median", rules.DiskQueue, disk.queue, "requests", disk.active),
 	}
 
 	for _, w := range []struct {
@@ -373,13 +374,13 @@ func alwaysBusyFinding(r rules.Rule, c *rules.Case, x busyDevice) rules.Finding 
 		of   *rules.Signal
 		s    float64
 	}{
-		{"read await, median", rules.DiskReadAwait, x.reads},
-		{"write await, median", rules.DiskWriteAwait, x.writes},
+		{"read await, median", rules.DiskReadAwait, disk.reads},
+		{"write await, median", rules.DiskWriteAwait, disk.writes},
 	} {
 		if w.s == w.s {
-			f.Evidence = append(f.Evidence, c.Figure(w.text, w.of, w.s, "seconds", x.active))
+			finding.Evidence = append(finding.Evidence, input.Figure(w.text, w.of, w.s, "seconds", disk.active))
 		}
 	}
 
-	return f
+	return finding
 }

@@ -19,7 +19,7 @@ const (
 )
 
 func diskBurstExhausted() rules.Rule {
-	r := rules.Rule{
+	rule := rules.Rule{
 		ID:      "disk/burst-exhausted",
 		Title:   "Burst credits ran out",
 		Kind:    rules.Cause,
@@ -47,7 +47,7 @@ func diskBurstExhausted() rules.Rule {
 				TradeOff: "none in price at the same size", Do: []*rules.Remedy{toGP3}},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
 			measures := []struct {
@@ -55,31 +55,32 @@ func diskBurstExhausted() rules.Rule {
 				unit   string
 			}{{rules.DiskOps, "1/s"}, {rules.DiskMoved, "bytes/s"}}
 
-			if rules.FindCeiling(&c.Signals, h, nil).RequestBytes >= rules.LargeRequest {
+			if rules.FindCeiling(&input.Signals, h, nil).RequestBytes >= rules.LargeRequest {
 				slices.Reverse(measures) // disks for streaming are sold by throughput
 			}
 
 			for _, m := range measures {
-				if f, ok := ceilingFell(r, c, h, m.signal, m.unit); ok {
+				if f, ok := ceilingFell(rule, input, h, m.signal, m.unit); ok {
 					out = append(out, f)
 					break
 				}
 			}
 		}
 
-		out = append(out, burstBalanceSpent(r, c)...)
-		for _, s := range c.Slowdowns() {
+		out = append(out, burstBalanceSpent(rule, input)...)
+		for _, s := range input.Slowdowns() {
 			named := func(f rules.Finding) bool { return f.Subject == s.Device }
-			if how := burstEnded(c, s); limitFell(s, how) && !rules.Stacked(s.Device) && !instanceSpent(c, s.Cells) &&
+			if how := burstEnded(input, s); limitFell(s, how) && !rules.Stacked(s.Device) &&
+				!instanceSpent(input, s.Cells) &&
 				!slices.ContainsFunc(out, named) {
-				out = append(out, lowerLimit(r, c, s))
+				out = append(out, lowerLimit(rule, input, s))
 			}
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // limitFell reports whether one volume stays constant for hours below a rate that it served quickly
@@ -115,14 +116,14 @@ func lowerLimit(r rules.Rule, c *rules.Case, s *rules.Slowdown) rules.Finding {
 
 // ceilingFell looks for the cell after which the saturated rate stays at a lower level.
 func ceilingFell(
-	r rules.Rule,
-	c *rules.Case,
+	rule rules.Rule,
+	input *rules.Case,
 	held timeline.Track,
 	signal *rules.Signal,
 	unit string,
 ) (rules.Finding, bool) {
 	dev := held.Labels.Get("device")
-	rate := c.For(signal, "device", dev)
+	rate := input.For(signal, "device", dev)
 	sat := timeline.Known(held.Values)
 
 	// Only saturated cells show a ceiling; below it the rate is the demand.
@@ -159,28 +160,28 @@ func ceilingFell(
 	}
 
 	// Cells after the fall belong to the finding, including those in which nothing stalled.
-	down := make(timeline.Mask, c.Grid.N)
+	down := make(timeline.Mask, input.Grid.N)
 	for _, k := range cells[best:] {
 		down[k] = true
 	}
 
-	if instanceSpent(c, down) || !sameLoad(&c.Signals, dev, sat.Without(down), down) {
+	if instanceSpent(input, down) || !sameLoad(&input.Signals, dev, sat.Without(down), down) {
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(dev)
-	f.Weight = rules.Share(down.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.SeverityOf(f.Weight)
-	f.Windows = c.Windows(down.Close(3))
-	f.Foremost = true
+	finding := rule.Finding(dev)
+	finding.Weight = rules.Share(down.Widen(1, 1), input.Stall.Cells)
+	finding.Severity = input.SeverityOf(finding.Weight)
+	finding.Windows = input.Windows(down.Close(3))
+	finding.Foremost = true
 	shown := unit
 
 	if unit == "1/s" {
 		shown = "IOPS"
 	}
 
-	at := c.Grid.Time(cells[best])
-	f.Say(
+	at := input.Grid.Time(cells[best])
+	finding.Say(
 		"fell",
 		rules.Values{
 			"at":     rules.Called(at.Format("15:04:05")),
@@ -189,14 +190,14 @@ func ceilingFell(
 			"after":  rules.Of(lo, shown),
 		},
 	)
-	f.Evidence = []rules.Evidence{
-		c.Figure("median rate of the saturated intervals before", signal, hi, unit, sat.Without(down)),
-		c.Figure("median rate of the saturated intervals after", signal, lo, unit, down),
+	finding.Evidence = []rules.Evidence{
+		input.Figure("median rate of the saturated intervals before", signal, hi, unit, sat.Without(down)),
+		input.Figure("median rate of the saturated intervals after", signal, lo, unit, down),
 	}
 
-	f.Advise("no credits", nil)
-	f.Advise("instance", nil)
-	return f, true
+	finding.Advise("no credits", nil)
+	finding.Advise("instance", nil)
+	return finding, true
 }
 
 // sameLoad reports whether a device's rate fell although its load did not: requests and bytes fall

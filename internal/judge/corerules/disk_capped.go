@@ -47,76 +47,78 @@ func mibs(bytesPerS float64) rules.Value {
 // capFinding builds the part that both caps' findings have in common.
 func capFinding(
 	r rules.Rule,
-	c *rules.Case,
-	k rules.Ceiling,
-	p timeline.Plateau,
+	input *rules.Case,
+	ceiling rules.Ceiling,
+	plateau timeline.Plateau,
 	level rules.Value,
 	unit string,
 	metric *rules.Signal,
 ) rules.Finding {
-	f := r.Finding(k.Device)
-	at := p.Cells.Close(1)
-	f.Weight = rules.Share(at.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.SeverityOf(f.Weight)
-	f.Windows = c.Windows(at.Close(3))
-	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
+	finding := r.Finding(ceiling.Device)
+	at := plateau.Cells.Close(1)
+	finding.Weight = rules.Share(at.Widen(1, 1), input.Stall.Cells)
+	finding.Severity = input.SeverityOf(finding.Weight)
+	finding.Windows = input.Windows(at.Close(3))
+	finding.PeriodS = input.Period(at.Close(input.Cells(5e9)))
 
 	// A cap that nothing stalls at, or only by chance, is a remark.
 	words := "binds"
 	switch {
-	case !c.Stall.Any():
+	case !input.Stall.Any():
 		words = "no stall"
-	case f.Severity == rules.Info:
+	case finding.Severity == rules.Info:
 		words = "hardly"
-	case c.Unrelated(at):
-		words, f.Severity = "chance", rules.Info
+	case input.Unrelated(at):
+		words, finding.Severity = "chance", rules.Info
 	}
 
-	c.Unsure(&f, at)
-	v := rules.Values{"device": rules.Called(k.Device), "level": level, "for": rules.Seconds(c.Seconds(at)),
-		"share": rules.Part(f.Weight)}
-	if of := rules.Share(at, timeline.Known(c.For(rules.DiskBusy, "device", k.Device))); words == "no stall" &&
-		always(c, &f, of) {
+	input.Unsure(&finding, at)
+	v := rules.Values{"device": rules.Called(ceiling.Device), "level": level,
+		"for":   rules.Seconds(input.Seconds(at)),
+		"share": rules.Part(finding.Weight)}
+	if of := rules.Share(at, timeline.Known(input.For(rules.DiskBusy, "device", ceiling.Device))); words ==
+		"no stall" &&
+		always(input, &finding, of) {
 		words = "always"
-		v["of"], v["clients"], v["latency"] = rules.Part(of), rules.Called(c.Stall.Called()), rules.Seconds(usualLatency(c))
+		v["of"], v["clients"], v["latency"] = rules.Part(of), rules.Called(input.Stall.Called()), rules.Seconds(usualLatency(input))
 	}
 
-	f.Say(words, v)
-	if f.PeriodS > 0 {
-		f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+	finding.Say(words, v)
+	if finding.PeriodS > 0 {
+		finding.Say("recurring", rules.Values{"period": rules.Seconds(finding.PeriodS)})
 	}
 
-	dev := func(signal *rules.Signal) []float64 { return c.For(signal, "device", k.Device) }
+	dev := func(signal *rules.Signal) []float64 { return input.For(signal, "device", ceiling.Device) }
 	median := func(signal *rules.Signal, m timeline.Mask) float64 {
 		return timeline.Quantile(timeline.At(dev(signal), m), 0.5)
 	}
-	calm := k.Saturated.Not()
-	f.Evidence = append(f.Evidence,
-		c.Figure("plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %",
-			metric, p.Level, unit, p.Cells),
-		c.Figure("share of the saturated intervals in which it was exceeded", metric, p.Above, "ratio",
-			k.Saturated),
-		c.Figure("median queue at the plateau", rules.DiskQueue, median(rules.DiskQueue, p.Cells), "requests", p.Cells),
-		c.Figure("median write await at the plateau", rules.DiskWriteAwait, median(rules.DiskWriteAwait, p.Cells),
-			"seconds", p.Cells),
-		c.Figure("median write await at other times", rules.DiskWriteAwait, median(rules.DiskWriteAwait, calm),
+	calm := ceiling.Saturated.Not()
+	finding.Evidence = append(finding.Evidence,
+		input.Figure("plateau: the rate of "+units.Percent(plateau.Share)+" of the saturated intervals, within 5 %",
+			metric, plateau.Level, unit, plateau.Cells),
+		input.Figure("share of the saturated intervals in which it was exceeded", metric, plateau.Above, "ratio",
+			ceiling.Saturated),
+		input.Figure("median queue at the plateau", rules.DiskQueue, median(rules.DiskQueue, plateau.Cells), "requests", plateau.Cells),
+		input.Figure("median write await at the plateau", rules.DiskWriteAwait, median(rules.DiskWriteAwait, plateau.Cells),
+			"seconds", plateau.Cells),
+		input.Figure("median write await at other times", rules.DiskWriteAwait, median(rules.DiskWriteAwait, calm),
 			"seconds", calm),
-		c.Figure("median request size at saturation", nil, k.RequestBytes, "bytes", k.Saturated))
+		input.Figure("median request size at saturation", nil, ceiling.RequestBytes, "bytes", ceiling.Saturated))
 
 	// Drop figures that were not measured.
-	f.Evidence = slices.DeleteFunc(f.Evidence, func(e rules.Evidence) bool { return e.Value == nil })
-	if k.Passed > p.Level*(1+rules.CapTolerance) {
-		f.Evidence = append(f.Evidence,
-			c.Figure("highest rate at other times: the limit does not apply all the time (credits, the instance's limit, a throttled volume)",
-				metric, k.Passed, unit, timeline.Known(dev(rules.DiskBusy))))
+	finding.Evidence = slices.DeleteFunc(finding.Evidence, func(e rules.Evidence) bool { return e.Value == nil })
+	if ceiling.Passed > plateau.Level*(1+rules.CapTolerance) {
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("highest rate at other times: the limit does not apply all the time (credits, the instance's limit, a throttled volume)",
+				metric, ceiling.Passed, unit, timeline.Known(dev(rules.DiskBusy))))
 	}
 
-	if k.Together && k.HasIOPS != k.HasTP {
-		f.Evidence = append(f.Evidence,
-			c.Remark("all requests have the same size, so requests and bytes plateau together; this limit is the more likely one"))
+	if ceiling.Together && ceiling.HasIOPS != ceiling.HasTP {
+		finding.Evidence = append(finding.Evidence,
+			input.Remark("all requests have the same size, so requests and bytes plateau together; this limit is the more likely one"))
 	}
 
-	return f
+	return finding
 }
 
 // alwaysFrom is the share of the time above which a resource counts as always at its limit.

@@ -32,17 +32,17 @@ type counted struct {
 
 // countedDevices returns what EBS counted for the volumes that are as busy as any in the stalls; false if
 // it did not count.
-func countedDevices(c *rules.Case) (out []counted, measured bool) {
-	if !c.Stall.Any() {
+func countedDevices(input *rules.Case) (out []counted, measured bool) {
+	if !input.Stall.Any() {
 		return nil, false
 	}
 
-	in := c.Stall.Cells
-	if c.Grid.StepSeconds() <= 2 {
+	in := input.Stall.Cells
+	if input.Grid.StepSeconds() <= 2 {
 		in = in.Widen(1, 0) // its waiting is credited when it ends
 	}
 
-	step := c.Grid.StepSeconds()
+	step := input.Grid.StepSeconds()
 	sum := func(v []float64) float64 { return timeline.Sum(timeline.At(v, in)) * step }
 	over := func(v []float64) timeline.Mask {
 		return timeline.Where(v, func(x float64) bool { return x > exceededShare })
@@ -50,22 +50,22 @@ func countedDevices(c *rules.Case) (out []counted, measured bool) {
 
 	// The busiest device is the reference for all others.
 	busiest, most := "", 0.0
-	for _, t := range c.Signal(rules.DiskBusy) {
+	for _, t := range input.Signal(rules.DiskBusy) {
 		if s := sum(t.Values); s > most {
 			busiest, most = t.Labels.Get("device"), s
 		}
 	}
 
-	tracks := c.Signal(rules.EBSVolumeIOPSExceeded)
+	tracks := input.Signal(rules.EBSVolumeIOPSExceeded)
 
 	// EBS's counters name volumes and the kernel's name devices, so each has to be matched.
 	for _, t := range tracks {
 		x := counted{volume: t.Labels.Get("volume_id"), overIOPS: over(t.Values), iopsS: sum(t.Values)}
-		tp := c.For(rules.EBSVolumeThroughputExceeded, "volume_id", x.volume)
+		tp := input.For(rules.EBSVolumeThroughputExceeded, "volume_id", x.volume)
 		x.overThroughput, x.throughputS = over(tp), sum(tp)
 
 		switch {
-		case c.For(rules.DiskBusy, "device", x.volume) != nil:
+		case input.For(rules.DiskBusy, "device", x.volume) != nil:
 			x.device = x.volume
 		case len(tracks) == 1: // with several volumes there is no telling which device is which
 			x.device = busiest
@@ -74,7 +74,7 @@ func countedDevices(c *rules.Case) (out []counted, measured bool) {
 		// Without a matching device, assume the volume was as busy as the busiest one.
 		x.busyS = most
 		if x.device != "" {
-			x.busyS = sum(c.For(rules.DiskBusy, "device", x.device))
+			x.busyS = sum(input.For(rules.DiskBusy, "device", x.device))
 		}
 
 		if x.busyS > 0 && x.busyS >= asBusyAs*most {
@@ -102,12 +102,12 @@ const (
 // settledByCount keeps the cap findings that EBS's own count confirms, and adds what it shows if no
 // rate is constant for long enough. If EBS does not count, only devices that are as busy as any in
 // the stalls can be the cause.
-func settledByCount(r rules.Rule, c *rules.Case, found []rules.Finding, margin float64,
+func settledByCount(rule rules.Rule, input *rules.Case, found []rules.Finding, margin float64,
 	wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *rules.Signal,
 	metric string) []rules.Finding {
-	all, measured := countedDevices(c)
+	all, measured := countedDevices(input)
 	if !measured {
-		return settledByBusy(c, found)
+		return settledByBusy(input, found)
 	}
 
 	var out []rules.Finding
@@ -136,48 +136,50 @@ func settledByCount(r rules.Rule, c *rules.Case, found []rules.Finding, margin f
 		out = append(out, f)
 	}
 
-	for _, x := range all {
-		over, other, cells := wanted(x)
-		if !x.binds(over, other, margin) || over < minCountedS {
+	for _, count := range all {
+		over, other, cells := wanted(count)
+		if !count.binds(over, other, margin) || over < minCountedS {
 			continue
 		}
 
-		if findSubject(out, x.device) >= 0 {
+		if findSubject(out, count.device) >= 0 {
 			continue
 		}
 
-		subject := x.device
+		subject := count.device
 		if subject == "" {
-			subject = x.volume
+			subject = count.volume
 		}
 
-		f := r.Finding(subject)
-		f.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
-		f.Severity = c.SeverityOf(f.Weight)
-		f.Windows = c.Windows(cells.Close(3))
-		f.PeriodS = c.Period(cells.Close(c.Cells(5e9)))
-		f.Say(
+		finding := rule.Finding(subject)
+		finding.Weight = rules.Share(cells.Widen(0, 1), input.Stall.Cells)
+		finding.Severity = input.SeverityOf(finding.Weight)
+		finding.Windows = input.Windows(cells.Close(3))
+		finding.PeriodS = input.Period(cells.Close(input.Cells(5e9)))
+		finding.Say(
 			"counted",
 			rules.Values{
-				"volume": rules.Called(x.volume),
+				"volume": rules.Called(count.volume),
 				"limit":  rules.Called(limit),
 				"over":   rules.Seconds(over),
-				"share":  rules.Part(math.Min(1, over/x.busyS)),
+				"share":  rules.Part(math.Min(1, over/count.busyS)),
 			},
 		)
 
-		if f.PeriodS > 0 {
-			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+		if finding.PeriodS > 0 {
+			finding.Say("recurring", rules.Values{"period": rules.Seconds(finding.PeriodS)})
 		}
 
-		f.Evidence = append(f.Evidence,
-			c.FigureOf("time over the volume's "+limit+" limit in the stalled time", metric, over, "seconds", cells),
-			c.Figure("time the device was busy in the stalled time", rules.DiskBusy, x.busyS, "seconds", c.Stall.Cells),
-			c.Figure("highest rate in an interval", of, timeline.Max(c.For(of, "device", x.device)), of.Unit,
-				c.Stall.Cells))
+		finding.Evidence = append(finding.Evidence,
+			input.FigureOf("time over the volume's "+limit+" limit in the stalled time", metric, over,
+				"seconds", cells),
+			input.Figure("time the device was busy in the stalled time", rules.DiskBusy, count.busyS, "seconds", input.Stall.Cells),
+			input.Figure("highest rate in an interval", of,
+				timeline.Max(input.For(of, "device", count.device)), of.Unit,
+				input.Stall.Cells))
 
-		adviseBursts(c, &f)
-		out = append(out, f)
+		adviseBursts(input, &finding)
+		out = append(out, finding)
 	}
 
 	return out

@@ -9,7 +9,7 @@ import (
 )
 
 func diskDegraded() rules.Rule {
-	r := rules.Rule{
+	rule := rules.Rule{
 		ID:      "disk/degraded",
 		Title:   "The volume itself became slow",
 		Kind:    rules.Cause,
@@ -49,7 +49,7 @@ func diskDegraded() rules.Rule {
 				TradeOff: "none; it saves money", NoCommand: nothingToDo},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		all := c.Slowdowns()
 		var out []rules.Finding
 		for _, s := range all {
@@ -63,72 +63,73 @@ func diskDegraded() rules.Rule {
 					slices.ContainsFunc(layerLosses(c), func(l *layerLoss) bool { return l.Device == s.Device })) {
 				continue
 			}
-			out = append(out, degraded(r, c, s))
+			out = append(out, degraded(rule, c, s))
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
-func degraded(r rules.Rule, c *rules.Case, s *rules.Slowdown) rules.Finding {
-	f := r.Finding(s.Device)
-	f.Weight = rules.Share(s.Cells.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.SeverityOf(f.Weight)
-	c.Unsure(&f, s.Slow)
-	f.Windows = c.Windows(s.Cells.Close(3))
+func degraded(r rules.Rule, input *rules.Case, slowdown *rules.Slowdown) rules.Finding {
+	finding := r.Finding(slowdown.Device)
+	finding.Weight = rules.Share(slowdown.Cells.Widen(1, 1), input.Stall.Cells)
+	finding.Severity = input.SeverityOf(finding.Weight)
+	input.Unsure(&finding, slowdown.Slow)
+	finding.Windows = input.Windows(slowdown.Cells.Close(3))
 
 	// Without a database that waits, and without another device that stayed quick, the only witness is
 	// the device itself, and its latencies may naturally vary that much.
-	if witnessed := c.Stall.IsDatabase || len(s.Quick) > 0; witnessed {
-		f.Foremost = true
+	if witnessed := input.Stall.IsDatabase || len(slowdown.Quick) > 0; witnessed {
+		finding.Foremost = true
 	} else {
-		f.Severity = rules.LessThanCritical(f.Severity)
+		finding.Severity = rules.LessThanCritical(finding.Severity)
 	}
 
-	v := rules.Values{"kind": rules.UpperFirst(rules.Called(s.Kind)), "device": rules.Called(s.Device), "slow": rules.Seconds(s.SlowS),
-		"usual": rules.Seconds(s.UsualS), "for": rules.Seconds(c.Seconds(s.Cells)), "share": "",
-		"ops": rules.Of(s.Ops, "IOPS"), "usualOps": rules.Of(s.UsualOps, "IOPS"), "peers": rules.Joined(s.Quick)}
-	if c.Change == nil {
-		v["share"] = rules.Part(f.Weight)
+	values := rules.Values{"kind": rules.UpperFirst(rules.Called(slowdown.Kind)), "device": rules.Called(slowdown.Device), "slow": rules.Seconds(slowdown.SlowS),
+		"usual": rules.Seconds(slowdown.UsualS), "for": rules.Seconds(input.Seconds(slowdown.Cells)), "share": "",
+		"ops": rules.Of(slowdown.Ops, "IOPS"), "usualOps": rules.Of(slowdown.UsualOps, "IOPS"),
+		"peers": rules.Joined(slowdown.Quick)}
+	if input.Change == nil {
+		values["share"] = rules.Part(finding.Weight)
 	}
 
-	f.Say("slow", v)
+	finding.Say("slow", values)
 	switch {
-	case s.Less:
-		f.Say("less", v)
+	case slowdown.Less:
+		finding.Say("less", values)
 	default:
-		f.Say("same", v)
+		finding.Say("same", values)
 	}
 
-	if s.Less && s.Flat {
-		f.Say("flat", v)
+	if slowdown.Less && slowdown.Flat {
+		finding.Say("flat", values)
 	}
 
 	// A volume with burst credits can slow down periodically; one without cannot.
-	if f.PeriodS = c.Period(s.Cells.Close(c.Cells(time.Minute))); f.PeriodS > 0 {
-		v["period"], v["volume"] = rules.Seconds(f.PeriodS), rules.Called(c.Provisioned[s.Device].Text)
-		f.Say("recurring", v)
-		if c.Provisioned[s.Device].Even {
-			f.Say("no credits", v)
+	if finding.PeriodS = input.Period(slowdown.Cells.Close(input.Cells(time.Minute))); finding.PeriodS > 0 {
+		values["period"], values["volume"] = rules.Seconds(finding.PeriodS), rules.Called(input.Provisioned[slowdown.Device].Text)
+		finding.Say("recurring", values)
+		if input.Provisioned[slowdown.Device].Even {
+			finding.Say("no credits", values)
 		}
 	}
 
-	if len(s.Quick) > 0 {
-		f.Say("peers", v)
+	if len(slowdown.Quick) > 0 {
+		finding.Say("peers", values)
 	} else {
-		f.Say("alone", nil)
+		finding.Say("alone", nil)
 	}
 
-	f.Evidence = slowFigures(c, s)
-	f.SupportCase = supportCase(s, c)
-	f.Advise("case", nil)
-	f.Advise("do not buy", nil)
-	f.Advise("move", nil)
-	f.Advise("survive", nil)
+	finding.Evidence = slowFigures(input, slowdown)
+	finding.SupportCase = supportCase(slowdown, input)
+	finding.Advise("case", nil)
+	finding.Advise("do not buy", nil)
+	finding.Advise("move", nil)
+	finding.Advise("survive", nil)
 
-	return f
+	return finding
 }
 
 func slowFigures(c *rules.Case, s *rules.Slowdown) []rules.Evidence {

@@ -34,10 +34,10 @@ type touch struct {
 
 // firstTouch compares a device's first reads with its later ones; nil if the first ones were not
 // slow.
-func firstTouch(c *rules.Case, dev string) *touch {
-	await, reads := c.For(rules.DiskReadAwait, "device", dev), c.For(rules.DiskReads, "device", dev)
-	moved, queue, ops := c.For(rules.DiskMoved, "device", dev), c.For(rules.DiskQueue, "device", dev),
-		c.For(rules.DiskOps, "device", dev)
+func firstTouch(input *rules.Case, dev string) *touch {
+	await, reads := input.For(rules.DiskReadAwait, "device", dev), input.For(rules.DiskReads, "device", dev)
+	moved, queue, ops := input.For(rules.DiskMoved, "device", dev), input.For(rules.DiskQueue, "device", dev),
+		input.For(rules.DiskOps, "device", dev)
 	if await == nil || reads == nil || moved == nil || ops == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func firstTouch(c *rules.Case, dev string) *touch {
 	var cells []int
 	var vals []float64
 
-	sample := c.Signals.SampleCells(rules.DiskReadAwait)
+	sample := input.Signals.SampleCells(rules.DiskReadAwait)
 	for k, n := range reads {
 		if n < touchReads || !(await[k] > 0) {
 			continue
@@ -62,50 +62,52 @@ func firstTouch(c *rules.Case, dev string) *touch {
 		return nil
 	}
 
-	t := &touch{device: dev, first: make(timeline.Mask, c.Grid.N), later: make(timeline.Mask, c.Grid.N)}
+	touched := &touch{device: dev, first: make(timeline.Mask, input.Grid.N),
+		later: make(timeline.Mask, input.Grid.N)}
 	for i, k := range cells {
-		t.first[k], t.later[k] = i < at*sample, i >= at*sample
+		touched.first[k], touched.later[k] = i < at*sample, i >= at*sample
 	}
 
 	// A short second phase counts only if it read about as much as the first one.
 	if len(vals)-at < touchCells &&
-		timeline.Sum(timeline.At(moved, t.later)) < touchPass*timeline.Sum(timeline.At(moved, t.first)) {
+		timeline.Sum(timeline.At(moved, touched.later)) <
+			touchPass*timeline.Sum(timeline.At(moved, touched.first)) {
 		return nil
 	}
 
 	median := func(v []float64, m timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, m), 0.5) }
-	t.firstS, t.thenS = median(await, t.first), median(await, t.later)
-	t.firstBytes, t.thenBytes = median(moved, t.first), median(moved, t.later)
+	touched.firstS, touched.thenS = median(await, touched.first), median(await, touched.later)
+	touched.firstBytes, touched.thenBytes = median(moved, touched.first), median(moved, touched.later)
 
 	// The two phases are distinct: hardly any later read is as slow, and hardly any first read is quick.
-	if t.firstS < touchFactor*t.thenS || t.firstS < touchLeastS ||
-		timeline.Quantile(timeline.At(await, t.later), 0.9) > t.firstS/2 ||
-		timeline.Quantile(timeline.At(await, t.first), 0.1) < 1.5*t.thenS {
+	if touched.firstS < touchFactor*touched.thenS || touched.firstS < touchLeastS ||
+		timeline.Quantile(timeline.At(await, touched.later), 0.9) > touched.firstS/2 ||
+		timeline.Quantile(timeline.At(await, touched.first), 0.1) < 1.5*touched.thenS {
 		return nil
 	}
 
 	// Larger requests, a longer queue or more writes would explain slow reads as well.
 	sizes := rules.Ratio(moved, ops)
-	if a, b := median(sizes, t.first), median(sizes, t.later); a > touchAlike*b || b > touchAlike*a {
+	if a, b := median(sizes, touched.first), median(sizes, touched.later); a > touchAlike*b || b > touchAlike*a {
 		return nil
 	}
-	if median(queue, t.first) > touchQueue {
+	if median(queue, touched.first) > touchQueue {
 		return nil
 	}
 
-	writes := c.For(rules.DiskWrites, "device", dev)
-	if w := median(writes, t.first); w > 1 && w > touchContends*median(writes, t.later) {
+	writes := input.For(rules.DiskWrites, "device", dev)
+	if w := median(writes, touched.first); w > 1 && w > touchContends*median(writes, touched.later) {
 		return nil
 	}
 
 	// Random reads hit more and more blocks that are already there; a sequential scan just gets
 	// faster.
-	t.declined = declines(vals) <= touchDecline
-	if !t.declined && median(reads, t.later) < touchFaster*median(reads, t.first) {
+	touched.declined = declines(vals) <= touchDecline
+	if !touched.declined && median(reads, touched.later) < touchFaster*median(reads, touched.first) {
 		return nil
 	}
 
-	return t
+	return touched
 }
 
 // declineBlocks is how many medians a series is reduced to for its rank correlation with time.
@@ -156,7 +158,7 @@ func fallAfter(vals []float64, leastBefore, leastAfter int) (at int, ok bool) {
 }
 
 func diskFirstTouch() rules.Rule {
-	r := rules.Rule{ID: "disk/first-touch",
+	rule := rules.Rule{ID: "disk/first-touch",
 		Title: "The first read of each block is slow: a volume created from a snapshot",
 		Kind:  rules.Cause, Whole: true,
 		Needs:   []*rules.Signal{rules.DiskReadAwait, rules.DiskReads, rules.DiskMoved},
@@ -177,55 +179,58 @@ func diskFirstTouch() rules.Rule {
 				NoCommand: nothingToDo},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		for _, d := range c.Signal(rules.DiskReads) {
-			t := firstTouch(c, d.Labels.Get("device"))
-			if t == nil {
+		for _, d := range input.Signal(rules.DiskReads) {
+			touched := firstTouch(input, d.Labels.Get("device"))
+			if touched == nil {
 				continue
 			}
 
-			f := r.Finding(t.device)
-			f.Severity, f.Foremost = rules.Warning, true
-			f.Weight = rules.Share(t.first, c.Stall.Cells)
+			finding := rule.Finding(touched.device)
+			finding.Severity, finding.Foremost = rules.Warning, true
+			finding.Weight = rules.Share(touched.first, input.Stall.Cells)
 
-			if !c.Stall.Any() {
-				f.Weight = rules.Share(t.first, t.first.Or(t.later))
+			if !input.Stall.Any() {
+				finding.Weight = rules.Share(touched.first, touched.first.Or(touched.later))
 			}
 
-			f.Windows = c.Windows(t.first.Close(3))
-			v := rules.Values{
-				"device": rules.Called(t.device),
-				"first":  rules.Seconds(t.firstS),
-				"then":   rules.Seconds(t.thenS),
+			finding.Windows = input.Windows(touched.first.Close(3))
+			values := rules.Values{
+				"device": rules.Called(touched.device),
+				"first":  rules.Seconds(touched.firstS),
+				"then":   rules.Seconds(touched.thenS),
 				"firstBytes": rules.Of(
-					t.firstBytes,
+					touched.firstBytes,
 					"bytes/s",
 				),
-				"thenBytes": rules.Of(t.thenBytes, "bytes/s"),
-				"times":     rules.Number(t.firstS / t.thenS),
+				"thenBytes": rules.Of(touched.thenBytes, "bytes/s"),
+				"times":     rules.Number(touched.firstS / touched.thenS),
 			}
-			f.Say("slow", v)
+			finding.Say("slow", values)
 
-			if t.declined {
-				f.Say("declined", nil)
-			}
-
-			f.Say("guess", nil)
-			f.Evidence = []rules.Evidence{
-				c.Figure("median await of the first reads", rules.DiskReadAwait, t.firstS, "seconds", t.first),
-				c.Figure("median await of the later reads", rules.DiskReadAwait, t.thenS, "seconds", t.later),
-				c.Figure("bytes moved meanwhile, median", rules.DiskMoved, t.firstBytes, "bytes/s", t.first),
-				c.Figure("bytes moved later, median", rules.DiskMoved, t.thenBytes, "bytes/s", t.later),
+			if touched.declined {
+				finding.Say("declined", nil)
 			}
 
-			f.Advise("initialize", v)
-			f.Advise("do not buy", nil)
-			out = append(out, f)
+			finding.Say("guess", nil)
+			finding.Evidence = []rules.Evidence{
+				input.Figure("median await of the first reads", rules.DiskReadAwait, touched.firstS, "seconds",
+					touched.first),
+				input.Figure("median await of the later reads", rules.DiskReadAwait, touched.thenS, "seconds",
+					touched.later),
+				input.Figure("bytes moved meanwhile, median", rules.DiskMoved, touched.firstBytes, "bytes/s",
+					touched.first),
+				input.Figure("bytes moved later, median", rules.DiskMoved, touched.thenBytes, "bytes/s", touched.later),
+			}
+
+			finding.Advise("initialize", values)
+			finding.Advise("do not buy", nil)
+			out = append(out, finding)
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }

@@ -57,7 +57,7 @@ func burstEnded(c *rules.Case, s *rules.Slowdown) *burstEnd {
 }
 
 func diskInstanceBurst() rules.Rule {
-	r := rules.Rule{
+	rule := rules.Rule{
 		ID:      "disk/instance-burst-exhausted",
 		Title:   "The instance's burst is used up",
 		Kind:    rules.Cause,
@@ -96,24 +96,24 @@ func diskInstanceBurst() rules.Rule {
 				NoCommand: nothingToDo},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		out := balancesSpent(r, c)
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		out := balancesSpent(rule, c)
 		for _, s := range c.Slowdowns() {
 			if how := burstEnded(c, s); how != nil && len(out) == 0 && !rules.Stacked(s.Device) && !limitFell(s, how) {
-				out = append(out, burstUsed(r, c, s, *how))
+				out = append(out, burstUsed(rule, c, s, *how))
 			}
 		}
 
 		for _, t := range c.Signal(rules.DiskOps) {
 			if d := fastDaily(c, t.Labels.Get("device")); d != nil && len(out) == 0 && !rules.Stacked(d.device) {
-				out = append(out, fastEachDay(r, c, d))
+				out = append(out, fastEachDay(rule, c, d))
 			}
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 func burstUsed(r rules.Rule, c *rules.Case, s *rules.Slowdown, how burstEnd) rules.Finding {
@@ -174,52 +174,54 @@ func instanceSpent(c *rules.Case, cells timeline.Mask) bool {
 }
 
 // balancesSpent reports the instances whose burst balance is used up, according to CloudWatch.
-func balancesSpent(r rules.Rule, c *rules.Case) []rules.Finding {
+func balancesSpent(r rules.Rule, input *rules.Case) []rules.Finding {
 	var out []rules.Finding
 	for _, of := range []struct {
 		signal, other   *rules.Signal
 		what, otherWhat string
 	}{{rules.InstanceIOBalance, rules.InstanceByteBalance, "I/O", "throughput"},
 		{rules.InstanceByteBalance, rules.InstanceIOBalance, "throughput", "I/O"}} {
-		for _, t := range c.Signal(of.signal) {
-			spent := timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent })
-			if c.Seconds(spent) == 0 {
+		for _, track := range input.Signal(of.signal) {
+			spent := timeline.Where(track.Values, func(x float64) bool { return x <= balanceSpent })
+			if input.Seconds(spent) == 0 {
 				continue
 			}
 
-			f := r.Finding(t.Labels.Get("instance_id"))
-			f.Weight = rules.Share(spent, c.Stall.Cells)
-			f.Severity = c.SeverityOf(f.Weight)
+			finding := r.Finding(track.Labels.Get("instance_id"))
+			finding.Weight = rules.Share(spent, input.Stall.Cells)
+			finding.Severity = input.SeverityOf(finding.Weight)
 
-			if !c.Stall.Any() {
-				f.Severity = rules.Warning
+			if !input.Stall.Any() {
+				finding.Severity = rules.Warning
 			}
 
-			f.Windows = c.Windows(spent)
-			if f.Foremost = !c.Unrelated(spent); !f.Foremost {
-				f.Severity = rules.Info
+			finding.Windows = input.Windows(spent)
+			if finding.Foremost = !input.Unrelated(spent); !finding.Foremost {
+				finding.Severity = rules.Info
 			}
 
-			said := rules.Values{"what": rules.Called(of.what), "for": rules.Seconds(c.Seconds(spent)), "share": ""}
-			if c.Stall.Any() {
-				said["share"] = rules.Part(f.Weight)
+			said := rules.Values{"what": rules.Called(of.what),
+				"for": rules.Seconds(input.Seconds(spent)), "share": ""}
+			if input.Stall.Any() {
+				said["share"] = rules.Part(finding.Weight)
 			}
 
-			f.Say("spent", said)
-			f.Evidence = []rules.Evidence{c.Figure("lowest "+of.what+" balance of the instance", of.signal,
-				timeline.Quantile(t.Values, 0), "ratio", spent)}
-			if other := timeline.Quantile(timeline.At(c.For(of.other, "instance_id", t.Labels.Get("instance_id")),
+			finding.Say("spent", said)
+			finding.Evidence = []rules.Evidence{input.Figure("lowest "+of.what+" balance of the instance", of.signal,
+				timeline.Quantile(track.Values, 0), "ratio", spent)}
+			if other := timeline.Quantile(timeline.At(input.For(of.other, "instance_id",
+				track.Labels.Get("instance_id")),
 				spent), 0); other > balanceLeft {
 				said["other"], said["left"] = rules.Called(of.otherWhat), rules.Part(other)
-				f.Say("other left", said)
-				f.Evidence = append(f.Evidence,
-					c.Figure("lowest "+of.otherWhat+" balance meanwhile", of.other, other, "ratio", spent))
+				finding.Say("other left", said)
+				finding.Evidence = append(finding.Evidence,
+					input.Figure("lowest "+of.otherWhat+" balance meanwhile", of.other, other, "ratio", spent))
 			}
 
-			f.Advise("instance", nil)
-			f.Advise("weighting", nil)
-			f.Advise("do not buy", nil)
-			out = append(out, f)
+			finding.Advise("instance", nil)
+			finding.Advise("weighting", nil)
+			finding.Advise("do not buy", nil)
+			out = append(out, finding)
 		}
 	}
 

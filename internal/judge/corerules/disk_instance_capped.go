@@ -33,7 +33,7 @@ var instanceAdvice = map[string]rules.Advice{
 
 func diskInstanceCapped() rules.Rule {
 	iopsOver, tpOver := rules.EBSInstanceIOPSExceeded, rules.EBSInstanceThroughputExceeded
-	r := rules.Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: rules.Cause,
+	rule := rules.Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: rules.Cause,
 		Traced: atDevice, Refutes: []rules.Resource{rules.VolumeIOPS, rules.VolumeThroughput},
 		When:  "plimsoll:ebs_instance_iops_exceeded:ratio > 0.05 or plimsoll:ebs_instance_throughput_exceeded:ratio > 0.05",
 		Needs: []*rules.Signal{}, AnyOf: []*rules.Signal{iopsOver, tpOver},
@@ -43,7 +43,7 @@ func diskInstanceCapped() rules.Rule {
 			"chance": "Stalls coincide with that no more often than by chance."},
 		Advice: instanceAdvice}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
 			over := timeline.Known(h.Values)
@@ -51,7 +51,7 @@ func diskInstanceCapped() rules.Rule {
 			var seconds, bytesSeconds float64
 			said := rules.Values{"IOPS": "", "throughput": "", "share": ""}
 
-			f := r.Finding(vol)
+			finding := rule.Finding(vol)
 			for _, s := range []struct {
 				signal       *rules.Signal
 				what, metric string
@@ -59,56 +59,56 @@ func diskInstanceCapped() rules.Rule {
 				{iopsOver, "IOPS", "aws_ebs_csi_ec2_exceeded_iops_seconds_total"},
 				{tpOver, "throughput", "aws_ebs_csi_ec2_exceeded_tp_seconds_total"},
 			} {
-				v := c.For(s.signal, "volume_id", vol)
+				v := input.For(s.signal, "volume_id", vol)
 				if v == nil {
 					continue
 				}
 
-				x := timeline.Sum(v) * c.Grid.StepSeconds()
+				x := timeline.Sum(v) * input.Grid.StepSeconds()
 				seconds += x
 				if s.signal == tpOver {
 					bytesSeconds = x
 				}
 
 				said[s.what] = rules.Seconds(x)
-				f.Evidence = append(f.Evidence,
-					c.FigureOf("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
+				finding.Evidence = append(finding.Evidence,
+					input.FigureOf("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
 			}
 
 			if seconds < exceededS {
 				continue
 			}
 
-			f.Weight = rules.Share(over.Widen(1, 1), c.Stall.Cells)
-			f.Severity = c.SeverityOf(f.Weight)
-			f.Windows = c.Windows(over)
-			f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
+			finding.Weight = rules.Share(over.Widen(1, 1), input.Stall.Cells)
+			finding.Severity = input.SeverityOf(finding.Weight)
+			finding.Windows = input.Windows(over)
+			finding.PeriodS = input.Period(over.Close(input.Cells(5e9)))
 
-			if c.Stall.Any() {
-				said["share"] = rules.Part(f.Weight)
+			if input.Stall.Any() {
+				said["share"] = rules.Part(finding.Weight)
 			}
 
-			f.Say("exceeded", said)
-			if f.Severity != rules.Info && c.Unrelated(over) {
-				f.Severity = rules.Info
-				f.Say("chance", nil)
+			finding.Say("exceeded", said)
+			if finding.Severity != rules.Info && input.Unrelated(over) {
+				finding.Severity = rules.Info
+				finding.Say("chance", nil)
 			}
 
-			c.Unsure(&f, over)
-			f.Evidence = append(f.Evidence, volumesOwn(&c.Signals, vol)...)
+			input.Unsure(&finding, over)
+			finding.Evidence = append(finding.Evidence, volumesOwn(&input.Signals, vol)...)
 			if bytesSeconds >= exceededS { // it raises the bandwidth, not the IOPS
-				f.Advise("weighting", nil)
+				finding.Advise("weighting", nil)
 			}
 
-			f.Advise("instance", nil)
-			f.Advise("spread", nil)
-			out = append(out, f)
+			finding.Advise("instance", nil)
+			finding.Advise("spread", nil)
+			out = append(out, finding)
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // volumesOwn is the time over the volume's own limits, if EBS reported it.

@@ -12,7 +12,7 @@ func atIOPS(k rules.Ceiling) (timeline.Plateau, bool) { return k.Iops, k.HasIOPS
 const raiseIOPSCosts = "gp3: USD 0.005 a month for each IOPS over 3,000 (us-east-1); pointless beyond the instance's own limit"
 
 func diskIOPSCapped() rules.Rule {
-	r := rules.Rule{
+	rule := rules.Rule{
 		ID:     "disk/iops-capped",
 		Title:  "The volume's IOPS cap binds",
 		Kind:   rules.Cause,
@@ -31,21 +31,21 @@ func diskIOPSCapped() rules.Rule {
 				TradeOff: raiseIOPSCosts, Do: []*rules.Remedy{raiseBoth}},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		all := ceilings(c, held, atIOPS)
+		all := ceilings(input, held, atIOPS)
 		for _, k := range all {
 			level := rules.Of(k.Iops.Level, strings.TrimSpace(k.KindOfOps()+" IOPS"))
-			f := capFinding(r, c, k, k.Iops, level, "1/s", rules.DiskOps)
+			finding := capFinding(rule, input, k, k.Iops, level, "1/s", rules.DiskOps)
 			limit, sold := rules.SoldIOPS(k.Iops.Level)
-			f.Cap = &rules.Cap{IOPS: k.Iops.Level, Types: limit.Types}
+			finding.Cap = &rules.Cap{IOPS: k.Iops.Level, Types: limit.Types}
 
 			if sold {
-				f.Evidence = append(f.Evidence, c.Remark(string(level)+" is within 4 % of "+limit.What))
+				finding.Evidence = append(finding.Evidence, input.Remark(string(level)+" is within 4 % of "+limit.What))
 			}
 
-			f.Evidence = append(f.Evidence, company(c, k, all, atIOPS)...)
-			adviseBursts(c, &f)
+			finding.Evidence = append(finding.Evidence, company(input, k, all, atIOPS)...)
+			adviseBursts(input, &finding)
 			raise := rules.Values{
 				"iops":       rules.Number(k.Iops.Level),
 				"throughput": mibs(k.Throughput.Level),
@@ -57,18 +57,18 @@ func diskIOPSCapped() rules.Rule {
 			}
 
 			if k.HasTP && k.Together {
-				f.Advise("raise both", raise)
+				finding.Advise("raise both", raise)
 			} else {
-				f.Advise("raise", raise)
+				finding.Advise("raise", raise)
 			}
 
-			out = append(out, f)
+			out = append(out, finding)
 		}
 
-		return settledByCount(r, c, out, iopsMargin,
+		return settledByCount(rule, input, out, iopsMargin,
 			func(x counted) (float64, float64, timeline.Mask) { return x.iopsS, x.throughputS, x.overIOPS },
 			"IOPS", rules.DiskOps, "aws_ebs_csi_exceeded_iops_seconds_total")
 	}
 
-	return r
+	return rule
 }

@@ -119,9 +119,9 @@ var serialAdvice = map[string]rules.Advice{
 		NoCommand: "it depends on the program that writes"},
 }
 
-func serialDevice(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Finding, bool) {
+func serialDevice(rule rules.Rule, input *rules.Case, held timeline.Track) (rules.Finding, bool) {
 	dev := held.Labels.Get("device")
-	get := func(signal *rules.Signal) []float64 { return c.For(signal, "device", dev) }
+	get := func(signal *rules.Signal) []float64 { return input.For(signal, "device", dev) }
 	writes, queue := get(rules.DiskWrites), get(rules.DiskQueue)
 	ops, busy := get(rules.DiskOps), get(rules.DiskBusy)
 	if writes == nil || queue == nil || ops == nil {
@@ -130,7 +130,7 @@ func serialDevice(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Findi
 
 	writing := timeline.Where(writes, func(x float64) bool { return x > serialMinRate })
 	high, most, tooDeep := serialQueueHigh, serialInFlight, deepQueue
-	if c.Stall.OfLog && c.Stall.Any() {
+	if input.Stall.OfLog && input.Stall.Any() {
 		high, most, tooDeep = syncQueueHigh, syncQueueHigh, syncDeep
 	}
 
@@ -140,15 +140,15 @@ func serialDevice(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Findi
 	// A writer with little to do leaves the device idle between its requests. That says nothing about
 	// the time in which it keeps the device busy.
 	demanded := writing
-	if c.Seconds(serial) >= serialLongS {
+	if input.Seconds(serial) >= serialLongS {
 		demanded = writing.And(timeline.Where(queue, func(x float64) bool { return x > serialQueueLow }))
 	}
 
 	// An excerpt of a few reports is enough if the device was always busy with one request.
-	long := c.Seconds(serial) >= serialMinS || c.Grid.N < serialCells && serial.Count() >= serialFew &&
+	long := input.Seconds(serial) >= serialMinS || input.Grid.N < serialCells && serial.Count() >= serialFew &&
 		rules.Share(serial, writing) == 1 && timeline.Quantile(timeline.At(busy, serial), 0) >= pinnedBusy
 	if !long || rules.Share(serial, demanded) < serialShare ||
-		rules.Share(deep, writing) > serialMaxSat || saturatedElsewhere(c, dev) {
+		rules.Share(deep, writing) > serialMaxSat || saturatedElsewhere(input, dev) {
 		return rules.Finding{}, false
 	}
 
@@ -160,54 +160,54 @@ func serialDevice(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Findi
 
 	// By Little's law, queue / rate is the time that one request takes.
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
-	q := timeline.Quantile(timeline.At(queue, serial), 0.5)
+	medianQueue := timeline.Quantile(timeline.At(queue, serial), 0.5)
 	if !(rate > 0) { // the counters contradict each other
 		return rules.Finding{}, false
 	}
 
-	each := q / rate
-	if capped(c, dev) {
+	each := medianQueue / rate
+	if capped(input, dev) {
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(dev)
-	f.Weight = rules.Share(serial, demanded)
-	f.Severity = rules.Info
+	finding := rule.Finding(dev)
+	finding.Weight = rules.Share(serial, demanded)
+	finding.Severity = rules.Info
 
-	if c.LogLate() {
-		f.Severity = rules.Warning
+	if input.LogLate() {
+		finding.Severity = rules.Warning
 	}
 
-	f.Windows = c.Windows(serial.Close(3))
+	finding.Windows = input.Windows(serial.Close(3))
 	occupied := timeline.Quantile(timeline.At(busy, serial), 0.5)
 	said := rules.Values{
 		"device": rules.Called(dev),
 		"rate":   rules.Number(rate),
 		"each":   rules.Seconds(each),
-		"queue":  rules.Number(q),
+		"queue":  rules.Number(medianQueue),
 		"idle":   rules.Part(1 - occupied),
 		"limit":  rules.Number(rate / max(occupied, serialQueueLow)),
 	}
-	f.Say("serial", said)
+	finding.Say("serial", said)
 
 	switch {
-	case pinned(&c.Signals, ops, busy, serial):
-		question(&f, "ambiguous", said)
-	case each >= pacedS && mayBePaced(&c.Signals, serial) &&
+	case pinned(&input.Signals, ops, busy, serial):
+		question(&finding, "ambiguous", said)
+	case each >= pacedS && mayBePaced(&input.Signals, serial) &&
 		!passes(ops, serial, rate/max(occupied, serialQueueLow)):
 		// Each request takes longer than on a flash volume: a cap may cause the pause.
-		question(&f, "paced", said)
+		question(&finding, "paced", said)
 	case occupied < alwaysWaiting:
-		f.Say("idle", said)
-		f.Advise("no IOPS", nil)
+		finding.Say("idle", said)
+		finding.Advise("no IOPS", nil)
 	default:
-		f.Say("latency", said)
-		f.Advise("no IOPS", nil)
+		finding.Say("latency", said)
+		finding.Advise("no IOPS", nil)
 	}
 
-	lowerLatency(&f, each)
-	f.Evidence = serialEvidence(c, ops, queue, serial, writing)
-	return f, true
+	lowerLatency(&finding, each)
+	finding.Evidence = serialEvidence(input, ops, queue, serial, writing)
+	return finding, true
 }
 
 // cappedInStall is the share of the stalled time at a device's limit above which clients wait for

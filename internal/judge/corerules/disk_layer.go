@@ -75,41 +75,41 @@ func layerLosses(c *rules.Case) []*layerLoss {
 
 // slowLeg reports whether one leg is slower than the others at no more requests. A leg that is
 // slower than it used to be belongs to disk/degraded.
-func slowLeg(c *rules.Case, l *layerLoss, upper []float64, await, ops *rules.Signal) bool {
-	if len(l.Below) < 2 {
+func slowLeg(input *rules.Case, loss *layerLoss, upper []float64, await, ops *rules.Signal) bool {
+	if len(loss.Below) < 2 {
 		return false
 	}
 
-	for i, leg := range l.Below {
-		others := slices.Delete(slices.Clone(l.Below), i, i+1)
-		own, rest := c.For(await, "device", leg), c.Slowest(await, others)
+	for i, leg := range loss.Below {
+		others := slices.Delete(slices.Clone(loss.Below), i, i+1)
+		own, rest := input.For(await, "device", leg), input.Slowest(await, others)
 
-		cells := make(timeline.Mask, c.Grid.N)
+		cells := make(timeline.Mask, input.Grid.N)
 		for k, x := range own {
 			cells[k] = x >= legFactor*rest[k] && x >= rest[k]+rules.LayerLeastS &&
 				upper[k] >= rest[k]+rules.LayerLeastS
 		}
 
-		in := cells.And(c.Stall.Cells)
-		if rules.Share(cells, c.Stall.Cells) < rules.MinAttributable ||
-			slices.ContainsFunc(c.Slowdowns(), func(s *rules.Slowdown) bool { return s.Device == leg }) {
+		in := cells.And(input.Stall.Cells)
+		if rules.Share(cells, input.Stall.Cells) < rules.MinAttributable ||
+			slices.ContainsFunc(input.Slowdowns(), func(s *rules.Slowdown) bool { return s.Device == leg }) {
 			continue
 		}
 
 		// A leg with more requests than the others is slow because it is busy.
 		busiest := 0.0
 		for _, o := range others {
-			busiest = max(busiest, timeline.Quantile(timeline.At(c.For(ops, "device", o), in), 0.5))
+			busiest = max(busiest, timeline.Quantile(timeline.At(input.For(ops, "device", o), in), 0.5))
 		}
 
-		if !(timeline.Quantile(timeline.At(c.For(ops, "device", leg), in), 0.5) <= legMoreOps*busiest) {
+		if !(timeline.Quantile(timeline.At(input.For(ops, "device", leg), in), 0.5) <= legMoreOps*busiest) {
 			continue
 		}
 
-		l.why, l.cells, l.leg = "leg", cells, leg
-		l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5),
+		loss.why, loss.cells, loss.leg = "leg", cells, leg
+		loss.upperS, loss.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5),
 			timeline.Quantile(timeline.At(own, in), 0.5)
-		l.othersS = timeline.Quantile(timeline.At(rest, in), 0.5)
+		loss.othersS = timeline.Quantile(timeline.At(rest, in), 0.5)
 
 		return true
 	}
@@ -175,14 +175,14 @@ func onSame(c *rules.Case, l rules.Layer) []string {
 
 // lostInside reports whether requests wait in the layer while the devices below are quick and have
 // room. bytes is the signal for the bytes of this kind of request; nil means reads.
-func lostInside(c *rules.Case, l *layerLoss, upper []float64, await, bytes *rules.Signal) bool {
-	lower := c.Slowest(await, l.Below)
+func lostInside(input *rules.Case, loss *layerLoss, upper []float64, await, bytes *rules.Signal) bool {
+	lower := input.Slowest(await, loss.Below)
 
 	// full marks where a device below is saturated: then its queue, not the layer, makes requests
 	// wait.
-	full := make(timeline.Mask, c.Grid.N)
-	for _, dev := range l.Below {
-		busy, queue := c.For(rules.DiskBusy, "device", dev), c.For(rules.DiskQueue, "device", dev)
+	full := make(timeline.Mask, input.Grid.N)
+	for _, dev := range loss.Below {
+		busy, queue := input.For(rules.DiskBusy, "device", dev), input.For(rules.DiskQueue, "device", dev)
 		if busy == nil || queue == nil {
 			return false
 		}
@@ -197,15 +197,15 @@ func lostInside(c *rules.Case, l *layerLoss, upper []float64, await, bytes *rule
 		cells[k] = cells[k] && upper[k] >= lower[k]+rules.LayerLeastS
 	}
 
-	in := cells.And(c.Stall.Cells)
-	if rules.Share(cells, c.Stall.Cells) < rules.MinAttributable ||
+	in := cells.And(input.Stall.Cells)
+	if rules.Share(cells, input.Stall.Cells) < rules.MinAttributable ||
 		// Saturated CPUs delay every layer, so they would be the cause.
-		timeline.Quantile(timeline.At(c.One(rules.CPUBusy), in), 0.5) >= rules.SlowCPU {
+		timeline.Quantile(timeline.At(input.One(rules.CPUBusy), in), 0.5) >= rules.SlowCPU {
 		return false
 	}
 
 	moved := func(dev string) float64 {
-		all, written := c.For(rules.DiskMoved, "device", dev), c.For(rules.DiskWritten, "device", dev)
+		all, written := input.For(rules.DiskMoved, "device", dev), input.For(rules.DiskWritten, "device", dev)
 		if bytes != nil {
 			return timeline.Sum(timeline.At(written, in))
 		}
@@ -213,12 +213,15 @@ func lostInside(c *rules.Case, l *layerLoss, upper []float64, await, bytes *rule
 	}
 
 	// The devices below also serve other layers, so their await says little about this one.
-	if slices.ContainsFunc(l.Below, func(dev string) bool { return moved(dev) > othersBytes*moved(l.Device) }) {
+	if slices.ContainsFunc(loss.Below, func(dev string) bool {
+		return moved(dev) >
+			othersBytes*moved(loss.Device)
+	}) {
 		return false
 	}
 
-	l.why, l.cells = "layer", cells
-	l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5),
+	loss.why, loss.cells = "layer", cells
+	loss.upperS, loss.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5),
 		timeline.Quantile(timeline.At(lower, in), 0.5)
 	return true
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func diskLayerSlow() rules.Rule {
-	r := rules.Rule{
+	rule := rules.Rule{
 		ID:    "disk/layer-slow",
 		Title: "A layer above the disk makes requests wait",
 		Kind:  rules.Cause,
@@ -65,10 +65,10 @@ func diskLayerSlow() rules.Rule {
 				NoCommand: "only you know which disk takes its place"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, l := range layerLosses(c) {
-			if f, ok := r.Condition(c, l.Device, l.cells); ok {
+			if f, ok := rule.Condition(c, l.Device, l.cells); ok {
 				layerSlow(c, &f, l)
 				out = append(out, f)
 			}
@@ -76,83 +76,84 @@ func diskLayerSlow() rules.Rule {
 		return out
 	}
 
-	return r
+	return rule
 }
 
-func layerSlow(c *rules.Case, f *rules.Finding, l *layerLoss) {
-	f.Foremost = true
-	v := rules.Values{
-		"kind":   rules.UpperFirst(rules.Called(l.kind)),
-		"device": rules.Called(l.Device),
-		"upper":  rules.Seconds(l.upperS),
-		"lower":  rules.Seconds(l.lowerS),
-		"others": rules.Seconds(l.othersS),
-		"below":  rules.Joined(l.Below),
-		"leg":    rules.Called(l.leg),
-		"made":   calledLayer(l.Layer),
+func layerSlow(input *rules.Case, finding *rules.Finding, loss *layerLoss) {
+	finding.Foremost = true
+	values := rules.Values{
+		"kind":   rules.UpperFirst(rules.Called(loss.kind)),
+		"device": rules.Called(loss.Device),
+		"upper":  rules.Seconds(loss.upperS),
+		"lower":  rules.Seconds(loss.lowerS),
+		"others": rules.Seconds(loss.othersS),
+		"below":  rules.Joined(loss.Below),
+		"leg":    rules.Called(loss.leg),
+		"made":   calledLayer(loss.Layer),
 		"share":  "",
-		"syncs":  rules.Called(l.Syncs),
+		"syncs":  rules.Called(loss.Syncs),
 		"asked": rules.Of(
-			l.asked,
+			loss.asked,
 			"bytes/s",
 		),
-		"moved": rules.Of(l.moved, "bytes/s"),
-		"extra": rules.Of(l.extra, "bytes/s"),
-		"ratio": rules.Value(units.Number(l.moved / l.asked)),
+		"moved": rules.Of(loss.moved, "bytes/s"),
+		"extra": rules.Of(loss.extra, "bytes/s"),
+		"ratio": rules.Value(units.Number(loss.moved / loss.asked)),
 	}
 
-	if c.Change == nil {
-		v["share"] = rules.Part(rules.Share(l.cells, c.Stall.Cells))
+	if input.Change == nil {
+		values["share"] = rules.Part(rules.Share(loss.cells, input.Stall.Cells))
 	}
 
 	await := rules.DiskReadAwait
-	if l.kind == "writes" {
+	if loss.kind == "writes" {
 		await = rules.DiskWriteAwait
 	}
 
-	in := l.cells.And(c.Stall.Cells)
-	f.Evidence = append(f.Evidence,
-		c.Figure("median await of "+l.Device+"'s "+l.kind+" meanwhile", await, l.upperS, "seconds", in))
+	in := loss.cells.And(input.Stall.Cells)
+	finding.Evidence = append(finding.Evidence,
+		input.Figure("median await of "+loss.Device+"'s "+loss.kind+" meanwhile", await, loss.upperS,
+			"seconds", in))
 
-	switch l.why {
+	switch loss.why {
 	case "leg":
-		f.Entitle("leg title", nil)
-		f.Say("leg", v)
-		f.Advise("replace", v)
-		f.Evidence = append(f.Evidence,
-			c.Figure("median await of "+l.leg+"'s "+l.kind, await, l.lowerS, "seconds", in),
-			c.Figure("median await of the slowest other leg", await, l.othersS, "seconds", in))
+		finding.Entitle("leg title", nil)
+		finding.Say("leg", values)
+		finding.Advise("replace", values)
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("median await of "+loss.leg+"'s "+loss.kind, await, loss.lowerS, "seconds", in),
+			input.Figure("median await of the slowest other leg", await, loss.othersS, "seconds", in))
 	case "layer":
-		f.Say("inside", v)
-		f.Evidence = append(f.Evidence,
-			c.Figure("median await of the slowest device below", await, l.lowerS, "seconds", in))
-		switch l.Made {
+		finding.Say("inside", values)
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("median await of the slowest device below", await, loss.lowerS, "seconds", in))
+		switch loss.Made {
 		case "crypt":
-			f.Advise("queue", nil)
+			finding.Advise("queue", nil)
 		case "lvm":
-			f.Advise("snapshot", v)
+			finding.Advise("snapshot", values)
 		default:
-			f.Advise("look", v)
+			finding.Advise("look", values)
 		}
 	default:
-		f.Evidence = append(f.Evidence,
-			c.Figure("bytes requested of "+l.Device+", mean", rules.DiskMoved, l.asked, "bytes/s", in),
-			c.Figure("bytes moved by its legs, mean", rules.DiskMoved, l.moved, "bytes/s", in),
-			c.Figure("extra bytes read from its legs, mean", rules.DiskMoved, l.extra, "bytes/s", in))
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("bytes requested of "+loss.Device+", mean", rules.DiskMoved, loss.asked, "bytes/s", in),
+			input.Figure("bytes moved by its legs, mean", rules.DiskMoved, loss.moved, "bytes/s", in),
+			input.Figure("extra bytes read from its legs, mean", rules.DiskMoved, loss.extra, "bytes/s", in))
 
-		f.Say(l.why, v)
-		if l.why == "parity" {
-			f.Advise("mirror", nil)
-			f.Advise("cache", nil)
+		finding.Say(loss.why, values)
+		if loss.why == "parity" {
+			finding.Advise("mirror", nil)
+			finding.Advise("cache", nil)
 			return
 		}
 
-		if syncing(l.Layer) {
-			f.Say("known", v)
-			f.Advise("slower", nil)
+		if syncing(loss.Layer) {
+			finding.Say("known", values)
+			finding.Advise("slower", nil)
 		} else {
-			f.Say("not known", nil)
-			f.Advise("whose", v)
+			finding.Say("not known", nil)
+			finding.Advise("whose", values)
 		}
 	}
 }

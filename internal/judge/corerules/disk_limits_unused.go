@@ -94,54 +94,55 @@ func countedUnused(c *rules.Case, f *rules.Finding) bool {
 
 // givenUnused reports whether the volume limits of every device that is not idle are known and the
 // device stays far below them.
-func givenUnused(c *rules.Case, f *rules.Finding) bool {
-	f.Evidence = nil
-	around := c.Cells(unusedAround)
-	cells := c.Stall.Cells.Widen(around, around)
+func givenUnused(input *rules.Case, finding *rules.Finding) bool {
+	finding.Evidence = nil
+	around := input.Cells(unusedAround)
+	cells := input.Stall.Cells.Widen(around, around)
 
 	most, said := 0.0, rules.Values{}
-	for _, t := range c.Signal(rules.DiskOps) {
+	for _, t := range input.Signal(rules.DiskOps) {
 		dev := t.Labels.Get("device")
-		moved, queue := c.For(rules.DiskMoved, "device", dev), c.For(rules.DiskQueue, "device", dev)
-		if timeline.Mean(timeline.At(c.For(rules.DiskBusy, "device", dev), cells)) < unusedBusy {
+		moved, queue := input.For(rules.DiskMoved, "device", dev), input.For(rules.DiskQueue, "device", dev)
+		if timeline.Mean(timeline.At(input.For(rules.DiskBusy, "device", dev), cells)) < unusedBusy {
 			continue
 		}
 
-		p, known := c.Provisioned[dev]
+		provision, known := input.Provisioned[dev]
 
 		// One device with unknown limits is enough to make the claim unsafe.
-		if !known || moved == nil || p.IOPS <= 0 || p.Throughput <= 0 ||
-			rules.Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
+		if !known || moved == nil || provision.IOPS <= 0 || provision.Throughput <= 0 ||
+			rules.Share(timeline.Known(t.Values), input.Stall.Cells) < unusedKnown {
 			return false
 		}
 
 		// In a long interval, only a short queue excludes a burst at the limit.
-		if c.Coarsest(rules.DiskOps) > unusedStepS &&
-			!(timeline.Quantile(timeline.At(queue, c.Stall.Cells), 0.9) <= unusedQueue) {
+		if input.Coarsest(rules.DiskOps) > unusedStepS &&
+			!(timeline.Quantile(timeline.At(queue, input.Stall.Cells), 0.9) <= unusedQueue) {
 			return false
 		}
 
 		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95),
 			timeline.Quantile(timeline.At(moved, cells), 0.95)
-		if !(ops <= unusedPart*p.IOPS) || !(bytes <= unusedPart*p.Throughput) {
+		if !(ops <= unusedPart*provision.IOPS) || !(bytes <= unusedPart*provision.Throughput) {
 			return false
 		}
 
-		f.Evidence = append(f.Evidence,
-			c.Figure("requests completed by "+dev+" while stalled, 95th percentile", rules.DiskOps, ops, "1/s", cells),
-			c.Figure("IOPS of its volume, "+p.Text, nil, p.IOPS, "1/s", cells))
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("requests completed by "+dev+" while stalled, 95th percentile", rules.DiskOps,
+				ops, "1/s", cells),
+			input.Figure("IOPS of its volume, "+provision.Text, nil, provision.IOPS, "1/s", cells))
 		if ops >= most {
-			most, f.Subject = ops, dev
+			most, finding.Subject = ops, dev
 			said = rules.Values{
-				"clients": rules.Called(c.Stall.Called()),
+				"clients": rules.Called(input.Stall.Called()),
 				"device":  rules.Called(dev),
 				"ops":     rules.Of(ops, "IOPS"),
 				"moved":   rules.Of(bytes, "bytes/s"),
 				"opsPart": rules.Part(
-					ops / p.IOPS,
+					ops / provision.IOPS,
 				),
-				"movedPart": rules.Part(bytes / p.Throughput),
-				"volume":    rules.Called(p.Text),
+				"movedPart": rules.Part(bytes / provision.Throughput),
+				"volume":    rules.Called(provision.Text),
 			}
 		}
 	}
@@ -150,35 +151,35 @@ func givenUnused(c *rules.Case, f *rules.Finding) bool {
 		return false
 	}
 
-	f.Say("given", said)
+	finding.Say("given", said)
 	return true
 }
 
 // seenUnused reports whether every device did far more at other times.
-func seenUnused(c *rules.Case, f *rules.Finding) bool {
-	f.Evidence = nil
-	if c.Coarsest(rules.DiskOps) > unusedStepS || len(c.Slowdowns()) > 0 {
+func seenUnused(input *rules.Case, finding *rules.Finding) bool {
+	finding.Evidence = nil
+	if input.Coarsest(rules.DiskOps) > unusedStepS || len(input.Slowdowns()) > 0 {
 		return false
 	}
 
-	around := c.Cells(unusedAround)
-	cells := c.Stall.Cells.Widen(around, around)
+	around := input.Cells(unusedAround)
+	cells := input.Stall.Cells.Widen(around, around)
 	busiest, most := "", 0.0
 
 	var said rules.Values
-	for _, t := range c.Signal(rules.DiskOps) {
+	for _, t := range input.Signal(rules.DiskOps) {
 		dev := t.Labels.Get("device")
-		moved := c.For(rules.DiskMoved, "device", dev)
-		if moved == nil || rules.Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
+		moved := input.For(rules.DiskMoved, "device", dev)
+		if moved == nil || rules.Share(timeline.Known(t.Values), input.Stall.Cells) < unusedKnown {
 			return false
 		}
 
 		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95),
 			timeline.Quantile(timeline.At(moved, cells), 0.95)
-		if timeline.Mean(timeline.At(c.For(rules.DiskBusy, "device", dev), cells)) < unusedBusy {
+		if timeline.Mean(timeline.At(input.For(rules.DiskBusy, "device", dev), cells)) < unusedBusy {
 			continue
 		}
-		if standsStill(c, dev, t.Values) {
+		if standsStill(input, dev, t.Values) {
 			return false
 		}
 
@@ -192,7 +193,7 @@ func seenUnused(c *rules.Case, f *rules.Finding) bool {
 		if ops >= most {
 			busiest, most = dev, ops
 			said = rules.Values{
-				"clients": rules.Called(c.Stall.Subject),
+				"clients": rules.Called(input.Stall.Subject),
 				"device":  rules.Called(dev),
 				"ops":     rules.Of(ops, "IOPS"),
 				"moved": rules.Of(
@@ -209,12 +210,12 @@ func seenUnused(c *rules.Case, f *rules.Finding) bool {
 		return false
 	}
 
-	f.Subject = busiest
-	f.Say("seen", said)
-	f.Evidence = []rules.Evidence{
-		c.Figure("requests completed while stalled, 95th percentile", rules.DiskOps, most, "1/s", cells),
-		c.Figure("most requests completed at other times, in at least 5 intervals", rules.DiskOps,
-			nth(timeline.At(c.For(rules.DiskOps, "device", busiest), cells.Not()), unusedCells), "1/s", cells.Not()),
+	finding.Subject = busiest
+	finding.Say("seen", said)
+	finding.Evidence = []rules.Evidence{
+		input.Figure("requests completed while stalled, 95th percentile", rules.DiskOps, most, "1/s", cells),
+		input.Figure("most requests completed at other times, in at least 5 intervals", rules.DiskOps,
+			nth(timeline.At(input.For(rules.DiskOps, "device", busiest), cells.Not()), unusedCells), "1/s", cells.Not()),
 	}
 
 	return true

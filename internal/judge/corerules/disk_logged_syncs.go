@@ -21,7 +21,7 @@ var syncLogs = []syncLog{
 const savesShare = 0.5
 
 func diskLoggedSyncs() rules.Rule {
-	r := rules.Rule{ID: "disk/logged-slow-syncs", Title: "The log has slow syncs", Kind: rules.Cause, Storage: true, Whole: true,
+	rule := rules.Rule{ID: "disk/logged-slow-syncs", Title: "The log has slow syncs", Kind: rules.Cause, Storage: true, Whole: true,
 		Needs: []*rules.Signal{}, AnyOf: []*rules.Signal{rules.RedisDelayed.Running, rules.ZookeeperSyncs.Running},
 		NoAlert: "it is about a log that was read",
 		Cause:   "Redis writes its append-only file from the thread that serves clients. While a sync of the file runs, the write would block, so Redis delays it; after 2 s it writes anyway, logs that, and all clients wait. ZooKeeper answers a write after the sync of its transaction log on a majority, and logs syncs of over 1 s (fsync.warningthresholdms).",
@@ -47,67 +47,67 @@ func diskLoggedSyncs() rules.Rule {
 				NoCommand: "it is not a change"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, l := range syncLogs {
 			if len(c.Signal(l.slow.Running)) == 0 {
 				continue
 			}
 			// Measured waits say more than a log without slow syncs.
-			if f := logged(r, c, l); f.Kind == rules.Cause || c.Stall.Observed.Count() == 0 {
+			if f := logged(rule, c, l); f.Kind == rules.Cause || c.Stall.Observed.Count() == 0 {
 				out = append(out, f)
 			}
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
-func logged(r rules.Rule, c *rules.Case, l syncLog) rules.Finding {
-	f := r.Finding(l.product)
-	seen := timeline.Known(c.One(l.slow.Running))
-	sum := c.SumOf(l.slow)
+func logged(r rules.Rule, input *rules.Case, log syncLog) rules.Finding {
+	finding := r.Finding(log.product)
+	seen := timeline.Known(input.One(log.slow.Running))
+	sum := input.SumOf(log.slow)
 	v := sum.Values()
-	v["for"], v["product"], v["least"] = rules.Seconds(c.Seconds(seen)), rules.Called(l.product), "1 s"
-	if l.words == "redis" {
+	v["for"], v["product"], v["least"] = rules.Seconds(input.Seconds(seen)), rules.Called(log.product), "1 s"
+	if log.words == "redis" {
 		v["least"] = "2 s"
 	}
 
 	if sum.N < 1 {
-		f.Kind, f.Severity = rules.Symptom, rules.Info
-		f.Entitle("nothing title", v)
-		f.Say("nothing", v)
-		f.Open("open", v)
-		f.Evidence = []rules.Evidence{c.Figure("slow syncs in the log", l.slow.Running, 0, "", seen)}
-		return f
+		finding.Kind, finding.Severity = rules.Symptom, rules.Info
+		finding.Entitle("nothing title", v)
+		finding.Say("nothing", v)
+		finding.Open("open", v)
+		finding.Evidence = []rules.Evidence{input.Figure("slow syncs in the log", log.slow.Running, 0, "", seen)}
+		return finding
 	}
 
-	f.Severity, f.Foremost = rules.Warning, true
-	f.Windows = c.Windows(sum.Running)
-	f.PeriodS = c.Period(sum.Running.Close(c.Cells(5e9)))
-	if f.Weight = rules.Share(sum.Running, c.Stall.Cells); !c.Stall.Any() {
-		f.Weight = 1
+	finding.Severity, finding.Foremost = rules.Warning, true
+	finding.Windows = input.Windows(sum.Running)
+	finding.PeriodS = input.Period(sum.Running.Close(input.Cells(5e9)))
+	if finding.Weight = rules.Share(sum.Running, input.Stall.Cells); !input.Stall.Any() {
+		finding.Weight = 1
 	}
-	f.Say(l.words, v)
-	f.Evidence = sum.Evidence(c, l.slow)
+	finding.Say(log.words, v)
+	finding.Evidence = sum.Evidence(input, log.slow)
 
 	// A save explains the delays in it, but a disk that delays writes at other times is slow itself.
-	if saves := c.SumOf(rules.RedisSaves); l.words == "redis" && saves.N > 0 {
+	if saves := input.SumOf(rules.RedisSaves); log.words == "redis" && saves.N > 0 {
 		share := rules.Share(saves.Running, sum.Running)
-		f.Evidence = append(f.Evidence, c.Figure("share of that time in which a background save or rewrite ran",
+		finding.Evidence = append(finding.Evidence, input.Figure("share of that time in which a background save or rewrite ran",
 			rules.RedisSaves.Running, share, "ratio", sum.Running))
 		if share >= savesShare {
-			f.Say("saves", rules.Values{"share": rules.Part(share)})
-			f.Advise("rewrite", nil)
+			finding.Say("saves", rules.Values{"share": rules.Part(share)})
+			finding.Advise("rewrite", nil)
 		}
 		if share < 1 {
-			f.Say("alone", rules.Values{"share": rules.Part(1 - share)})
+			finding.Say("alone", rules.Values{"share": rules.Part(1 - share)})
 		}
 	}
 
-	f.Say("only", nil)
-	f.Advise("apart", nil)
-	f.Advise("record", nil)
-	return f
+	finding.Say("only", nil)
+	finding.Advise("apart", nil)
+	finding.Advise("record", nil)
+	return finding
 }

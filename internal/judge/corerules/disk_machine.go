@@ -89,66 +89,67 @@ func findMachineCaps(c *rules.Case) []machineCap {
 // findMachineCap looks for a limit of one kind. stillness is the spread of the sum at the limit: lower
 // is steadier.
 func findMachineCap(
-	c *rules.Case,
+	input *rules.Case,
 	devices []string,
 	of *rules.Signal,
-) (m machineCap, stillness float64, ok bool) {
-	sum := make([]float64, c.Grid.N)
-	any := make(timeline.Mask, c.Grid.N)
+) (machine machineCap, stillness float64, ok bool) {
+	sum := make([]float64, input.Grid.N)
+	any := make(timeline.Mask, input.Grid.N)
 
 	saturatedAt := map[string]timeline.Mask{}
 	for _, dev := range devices {
-		busy, queue := c.For(rules.DiskBusy, "device", dev), c.For(rules.DiskQueue, "device", dev)
+		busy, queue := input.For(rules.DiskBusy, "device", dev), input.For(rules.DiskQueue, "device", dev)
 		at := timeline.Where(busy, func(x float64) bool { return x > rules.SaturatedBusy }).
 			And(timeline.Where(queue,
 				func(x float64) bool { return x > rules.SaturatedQueue }))
 		saturatedAt[dev] = at
 		any = any.Or(at)
-		for k, x := range c.For(of, "device", dev) {
+		for k, x := range input.For(of, "device", dev) {
 			if x == x {
 				sum[k] += x
 			}
 		}
 	}
 
-	p, ok := timeline.FindPlateau(sum, any, rules.CapTolerance, rules.CapMinCells, c.SampleCells(of))
-	if !ok || p.Share < rules.CapMinShare || p.Above > rules.CapMaxAbove || p.Chance > rules.CapChanceWaits {
-		return m, 0, false
+	plateau, ok := timeline.FindPlateau(sum, any, rules.CapTolerance, rules.CapMinCells, input.SampleCells(of))
+	if !ok || plateau.Share < rules.CapMinShare || plateau.Above > rules.CapMaxAbove ||
+		plateau.Chance > rules.CapChanceWaits {
+		return machine, 0, false
 	}
 
-	stillness = rules.Spread(sum, p.Cells)
-	m = machineCap{Plateau: p, of: of}
-	total := timeline.Sum(timeline.At(sum, p.Cells))
+	stillness = rules.Spread(sum, plateau.Cells)
+	machine = machineCap{Plateau: plateau, of: of}
+	total := timeline.Sum(timeline.At(sum, plateau.Cells))
 
 	// Volumes that share a limit vary against each other while their sum does not.
 	vary, both, again := 0, 0, false
 	for i, dev := range devices {
-		rate := c.For(of, "device", dev)
-		if !(timeline.Sum(timeline.At(rate, p.Cells)) >= machineCarries*total) {
+		rate := input.For(of, "device", dev)
+		if !(timeline.Sum(timeline.At(rate, plateau.Cells)) >= machineCarries*total) {
 			continue
 		}
 
 		again = again || slices.ContainsFunc(devices[:i],
-			func(o string) bool { return rules.SameDevice(c.For(of, "device", o), rate, p.Cells) })
-		m.devices = append(m.devices, dev)
-		if x := rules.Spread(rate, p.Cells); x >= machineVaries && x >= rules.StillFactor*stillness {
+			func(o string) bool { return rules.SameDevice(input.For(of, "device", o), rate, plateau.Cells) })
+		machine.devices = append(machine.devices, dev)
+		if x := rules.Spread(rate, plateau.Cells); x >= machineVaries && x >= rules.StillFactor*stillness {
 			vary++
 		}
 
-		if rules.Share(saturatedAt[dev], p.Cells) >= machineBoth {
+		if rules.Share(saturatedAt[dev], plateau.Cells) >= machineBoth {
 			both++
 		}
 	}
 
 	if again {
-		return m, 0, false // a partition or a layer counts another device's requests again
+		return machine, 0, false // a partition or a layer counts another device's requests again
 	}
 
-	if m.known = machineLevel(c, m, p.Level); m.known != "" {
-		return m, stillness, true
+	if machine.known = machineLevel(input, machine, plateau.Level); machine.known != "" {
+		return machine, stillness, true
 	}
 
-	return m, stillness, vary >= 2 && vary == len(m.devices) && both >= 2
+	return machine, stillness, vary >= 2 && vary == len(machine.devices) && both >= 2
 }
 
 // machineLevel returns which limit of the machine type a level matches; "" if none, or if the only
@@ -199,53 +200,54 @@ func machineBinds(c *rules.Case, cells timeline.Mask) bool {
 }
 
 // machines are the findings for machine limits that the provider does not count.
-func machines(r rules.Rule, c *rules.Case) []rules.Finding {
+func machines(r rules.Rule, input *rules.Case) []rules.Finding {
 	var out []rules.Finding
-	for _, m := range machineCaps(c) {
-		at := m.Cells.Close(1)
-		f := r.Finding("machine")
-		if c.Machine != nil {
-			f.Subject = c.Machine.Name
+	for _, machine := range machineCaps(input) {
+		at := machine.Cells.Close(1)
+		finding := r.Finding("machine")
+		if input.Machine != nil {
+			finding.Subject = input.Machine.Name
 		}
 
-		f.Weight = rules.Share(at.Widen(1, 1), c.Stall.Cells)
-		f.Severity = c.SeverityOf(f.Weight)
-		f.Windows, f.PeriodS = c.Windows(at.Close(3)), c.Period(at.Close(c.Cells(5e9)))
-		f.Foremost = true
+		finding.Weight = rules.Share(at.Widen(1, 1), input.Stall.Cells)
+		finding.Severity = input.SeverityOf(finding.Weight)
+		finding.Windows, finding.PeriodS = input.Windows(at.Close(3)), input.Period(at.Close(input.Cells(5e9)))
+		finding.Foremost = true
 
-		if f.Severity != rules.Info && c.Unrelated(at) {
-			f.Severity, f.Foremost = rules.Info, false
+		if finding.Severity != rules.Info && input.Unrelated(at) {
+			finding.Severity, finding.Foremost = rules.Info, false
 		}
 
-		level, unit := rules.Of(m.Level, "IOPS"), "1/s"
-		if m.of == rules.DiskMoved {
-			level, unit = mibs(m.Level), "bytes/s"
+		level, unit := rules.Of(machine.Level, "IOPS"), "1/s"
+		if machine.of == rules.DiskMoved {
+			level, unit = mibs(machine.Level), "bytes/s"
 		}
 
-		v := rules.Values{"level": level, "devices": rules.Joined(m.devices), "for": rules.Seconds(c.Seconds(at)),
-			"known": rules.Called(m.known), "share": "", "alone": ""}
-		if c.Stall.Any() {
-			v["share"] = rules.Part(f.Weight)
+		v := rules.Values{"level": level, "devices": rules.Joined(machine.devices),
+			"for":   rules.Seconds(input.Seconds(at)),
+			"known": rules.Called(machine.known), "share": "", "alone": ""}
+		if input.Stall.Any() {
+			v["share"] = rules.Part(finding.Weight)
 		}
 
-		if len(m.devices) == 1 {
+		if len(machine.devices) == 1 {
 			v["alone"] = "alone"
 		}
 
-		f.Say("machine", v)
-		f.Evidence = []rules.Evidence{c.Figure("plateau: the volumes' combined rate, in "+string(rules.Part(m.Share))+
-			" of the saturated intervals, within 5 %", m.of, m.Level, unit, m.Cells)}
+		finding.Say("machine", v)
+		finding.Evidence = []rules.Evidence{input.Figure("plateau: the volumes' combined rate, in "+string(rules.Part(machine.Share))+
+			" of the saturated intervals, within 5 %", machine.of, machine.Level, unit, machine.Cells)}
 
-		for _, dev := range m.devices {
-			rate := timeline.At(c.For(m.of, "device", dev), m.Cells)
-			f.Evidence = append(f.Evidence,
-				c.Figure("10th percentile of "+dev+" at the plateau", m.of, timeline.Quantile(rate, 0.1), unit, m.Cells),
-				c.Figure("90th percentile of "+dev+" at the plateau", m.of, timeline.Quantile(rate, 0.9), unit, m.Cells))
+		for _, dev := range machine.devices {
+			rate := timeline.At(input.For(machine.of, "device", dev), machine.Cells)
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("10th percentile of "+dev+" at the plateau", machine.of, timeline.Quantile(rate, 0.1), unit, machine.Cells),
+				input.Figure("90th percentile of "+dev+" at the plateau", machine.of, timeline.Quantile(rate, 0.9), unit, machine.Cells))
 		}
 
-		f.Advise("instance", nil)
-		f.Advise("spread", nil)
-		out = append(out, f)
+		finding.Advise("instance", nil)
+		finding.Advise("spread", nil)
+		out = append(out, finding)
 	}
 
 	return out

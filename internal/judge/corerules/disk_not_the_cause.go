@@ -29,7 +29,7 @@ const (
 )
 
 func diskNotTheCause() rules.Rule {
-	r := rules.Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: rules.Refutation, Traced: noDevice,
+	rule := rules.Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: rules.Refutation, Traced: noDevice,
 		Refutes: rules.DiskResources,
 		When:    "plimsoll:disk_busy:ratio < 0.9",
 		NoAlert: "it is a refutation: a healthy disk is no reason to page anyone",
@@ -40,60 +40,60 @@ func diskNotTheCause() rules.Rule {
 			Expect: "no change: writes did not wait for the device", TradeOff: "none; it saves money",
 			NoCommand: nothingToDo}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !c.Stall.IsDatabase || !c.Stall.Any() {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !input.Stall.IsDatabase || !input.Stall.Any() {
 			return nil
 		}
 
-		busiest, ok := busiestInStall(c)
+		busiest, ok := busiestInStall(input)
 		if !ok {
 			return nil
 		}
 
-		f := r.Finding("all devices")
-		for _, t := range c.Signal(rules.DiskBusy) {
-			if !idleDevice(c, t) {
+		finding := rule.Finding("all devices")
+		for _, t := range input.Signal(rules.DiskBusy) {
+			if !idleDevice(input, t) {
 				return nil
 			}
 		}
 
-		if _, off := clockShift(c); off {
+		if _, off := clockShift(input); off {
 			return nil // evidence/gap reports it
 		}
 
 		// The kernel counts a flush separately, not in the busy time. If flushes are what clients wait for
 		// (etcd's fdatasync), a busy share without them refutes nothing.
-		flush, measured := flushing(&c.Signals, c.Stall.Cells)
-		if flush > idleFlush || !measured && c.Stall.OfLog {
+		flush, measured := flushing(&input.Signals, input.Stall.Cells)
+		if flush > idleFlush || !measured && input.Stall.OfLog {
 			return nil
 		}
 
-		if overLimit(c) || providerLimited(c) || volumeStalls(c) {
+		if overLimit(input) || providerLimited(input) || volumeStalls(input) {
 			return nil // the provider counted a limit or a fault of the volume or the instance
 		}
 
-		if queued, _ := c.QueuedShare(c.Stall.Cells); queued > idleQueued {
+		if queued, _ := input.QueuedShare(input.Stall.Cells); queued > idleQueued {
 			return nil // stalls shorter than two samples do not show in a sample's busy share
 		}
 
-		if full := c.One(rules.PSIIOFull); full != nil &&
-			timeline.Quantile(timeline.At(full, c.Stall.Cells), 0.5) > idleIOFull {
+		if full := input.One(rules.PSIIOFull); full != nil &&
+			timeline.Quantile(timeline.At(full, input.Stall.Cells), 0.5) > idleIOFull {
 			return nil
 		}
-		if c.LogSyncing(c.Stall.Cells) > idleJournal {
+		if input.LogSyncing(input.Stall.Cells) > idleJournal {
 			return nil
 		}
 
-		f.Severity, f.Weight = rules.Warning, 1
-		if c.SeverityOf(1) == rules.Critical {
-			f.Severity = rules.Critical
+		finding.Severity, finding.Weight = rules.Warning, 1
+		if input.SeverityOf(1) == rules.Critical {
+			finding.Severity = rules.Critical
 		}
 
-		fillNotTheCause(c, &f, busiest)
-		return []rules.Finding{f}
+		fillNotTheCause(input, &finding, busiest)
+		return []rules.Finding{finding}
 	}
 
-	return r
+	return rule
 }
 
 // busiestInStall returns the device with the highest mean busy share in the stalled time.
@@ -221,48 +221,48 @@ func roomForStall(c *rules.Case, dev string) bool {
 	return false
 }
 
-func fillNotTheCause(c *rules.Case, f *rules.Finding, busiest timeline.Track) {
+func fillNotTheCause(input *rules.Case, finding *rules.Finding, busiest timeline.Track) {
 	dev := busiest.Labels.Get("device")
-	get := func(signal *rules.Signal) []float64 { return c.For(signal, "device", dev) }
-	stalled := c.Stall.Cells
+	get := func(signal *rules.Signal) []float64 { return input.For(signal, "device", dev) }
+	stalled := input.Stall.Cells
 	in := timeline.At(busiest.Values, stalled)
-	f.Say("idle", rules.Values{"clients": rules.Called(c.Stall.Subject), "device": rules.Called(dev),
+	finding.Say("idle", rules.Values{"clients": rules.Called(input.Stall.Subject), "device": rules.Called(dev),
 		"mean": rules.Part(timeline.Mean(in)), "most": rules.Part(timeline.Max(in)),
 		"iops": rules.Number(timeline.Max(timeline.At(get(rules.DiskOps), stalled)))})
-	f.Evidence = append(f.Evidence,
-		c.Figure("busy share of "+dev+" while stalled, 95th percentile", rules.DiskBusy, timeline.Quantile(in, 0.95),
+	finding.Evidence = append(finding.Evidence,
+		input.Figure("busy share of "+dev+" while stalled, 95th percentile", rules.DiskBusy, timeline.Quantile(in, 0.95),
 			"ratio", stalled),
-		c.Figure("highest busy share of "+dev+" in any interval of the recording", rules.DiskBusy,
+		input.Figure("highest busy share of "+dev+" in any interval of the recording", rules.DiskBusy,
 			timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
-		c.Figure("highest write IOPS of "+dev+" in any interval", rules.DiskWrites, timeline.Max(get(rules.DiskWrites)), "1/s",
+		input.Figure("highest write IOPS of "+dev+" in any interval", rules.DiskWrites, timeline.Max(get(rules.DiskWrites)), "1/s",
 			timeline.Known(busiest.Values)),
-		c.Figure("write await of "+dev+" while stalled, median", rules.DiskWriteAwait,
+		input.Figure("write await of "+dev+" while stalled, median", rules.DiskWriteAwait,
 			timeline.Quantile(timeline.At(get(rules.DiskWriteAwait), stalled), 0.5), "seconds", stalled))
 
-	if c.Stall.Latency != nil {
+	if input.Stall.Latency != nil {
 		// The worst seconds are the strongest test: a guilty disk would be busy in them.
-		worst := timeline.Top(c.Stall.Latency, worstSeconds)
-		f.Evidence = append(f.Evidence,
-			c.Figure(fmt.Sprintf("highest busy share of %s in the %d intervals with the highest latency", dev,
+		worst := timeline.Top(input.Stall.Latency, worstSeconds)
+		finding.Evidence = append(finding.Evidence,
+			input.Figure(fmt.Sprintf("highest busy share of %s in the %d intervals with the highest latency", dev,
 				worst.Count()),
 				rules.DiskBusy, timeline.Max(timeline.At(busiest.Values, worst)), "ratio", worst))
 
 		if moved := get(rules.DiskMoved); moved != nil {
-			if rho := timeline.Correlation(c.Stall.Latency, moved); rho == rho {
-				f.Evidence = append(f.Evidence,
-					c.Figure("correlation of latency with the bytes "+dev+
+			if rho := timeline.Correlation(input.Stall.Latency, moved); rho == rho {
+				finding.Evidence = append(finding.Evidence,
+					input.Figure("correlation of latency with the bytes "+dev+
 						" moved (positive if the disk makes writes wait)", nil, rho, "", timeline.Known(moved)))
 			}
 		}
 	}
 
-	if full := c.One(rules.PSIIOFull); full != nil {
-		f.Evidence = append(f.Evidence,
-			c.Figure("share of the stalled time in which all tasks waited for I/O (PSI), median", rules.PSIIOFull,
+	if full := input.One(rules.PSIIOFull); full != nil {
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("share of the stalled time in which all tasks waited for I/O (PSI), median", rules.PSIIOFull,
 				timeline.Quantile(timeline.At(full, stalled), 0.5), "ratio", stalled))
 	}
 
-	f.Windows = c.Windows(stalled)
-	f.Advise("do not buy", nil)
-	f.Evidence = slices.DeleteFunc(f.Evidence, func(e rules.Evidence) bool { return e.Value == nil })
+	finding.Windows = input.Windows(stalled)
+	finding.Advise("do not buy", nil)
+	finding.Evidence = slices.DeleteFunc(finding.Evidence, func(e rules.Evidence) bool { return e.Value == nil })
 }

@@ -65,48 +65,49 @@ func diskProviderCapped() rules.Rule {
 	return r
 }
 
-func providerCapped(r rules.Rule, c *rules.Case, l providerLimit, t timeline.Track) (rules.Finding, bool) {
-	at := timeline.Where(t.Values, func(x float64) bool { return x >= l.from })
-	if c.Seconds(at) == 0 {
+func providerCapped(r rules.Rule, input *rules.Case, limit providerLimit,
+	t timeline.Track) (rules.Finding, bool) {
+	at := timeline.Where(t.Values, func(x float64) bool { return x >= limit.from })
+	if input.Seconds(at) == 0 {
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(t.Labels.Get("device"))
-	f.Weight = rules.Share(at.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.SeverityOf(f.Weight)
-	f.Windows = c.Windows(at)
-	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
+	finding := r.Finding(t.Labels.Get("device"))
+	finding.Weight = rules.Share(at.Widen(1, 1), input.Stall.Cells)
+	finding.Severity = input.SeverityOf(finding.Weight)
+	finding.Windows = input.Windows(at)
+	finding.PeriodS = input.Period(at.Close(input.Cells(5e9)))
 
 	most := timeline.Max(t.Values)
 	said := rules.Values{
-		"device": rules.Called(f.Subject),
-		"limit":  l.of,
-		"for":    rules.Seconds(c.Seconds(at)),
+		"device": rules.Called(finding.Subject),
+		"limit":  limit.of,
+		"for":    rules.Seconds(input.Seconds(at)),
 		"share":  "",
 		"most":   rules.Part(most),
 	}
-	if c.Stall.Any() {
-		said["share"] = rules.Part(f.Weight)
+	if input.Stall.Any() {
+		said["share"] = rules.Part(finding.Weight)
 	}
 
 	words := "used"
-	if l.signal.Unit != "ratio" {
-		words, said["most"] = "throttled", rules.Of(most, l.signal.Unit)
+	if limit.signal.Unit != "ratio" {
+		words, said["most"] = "throttled", rules.Of(most, limit.signal.Unit)
 	}
 
-	f.Say(words, said)
-	if f.Severity != rules.Info && c.Unrelated(at) {
-		f.Severity = rules.Info
-		f.Say("chance", nil)
+	finding.Say(words, said)
+	if finding.Severity != rules.Info && input.Unrelated(at) {
+		finding.Severity = rules.Info
+		finding.Say("chance", nil)
 	}
 
-	c.Unsure(&f, at)
+	input.Unsure(&finding, at)
 
-	f.Evidence = []rules.Evidence{c.Figure("highest value in an interval", l.signal, most, l.signal.Unit, at)}
-	adviseBursts(c, &f)
-	f.Advise("raise", rules.Values{"limit": l.of})
+	finding.Evidence = []rules.Evidence{input.Figure("highest value in an interval", limit.signal, most, limit.signal.Unit, at)}
+	adviseBursts(input, &finding)
+	finding.Advise("raise", rules.Values{"limit": limit.of})
 
-	return f, true
+	return finding, true
 }
 
 // providerLimited reports whether a provider counted a disk's limit as reached while clients stalled.

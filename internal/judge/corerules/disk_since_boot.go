@@ -20,7 +20,7 @@ const (
 
 // diskSinceBoot judges the averages since boot: iostat's first report, or one page of an exporter.
 func diskSinceBoot() rules.Rule {
-	r := rules.Rule{
+	rule := rules.Rule{
 		ID:      rules.SinceBoot,
 		Title:   "What the averages since boot show",
 		Kind:    rules.Symptom,
@@ -42,7 +42,7 @@ func diskSinceBoot() rules.Rule {
 			TradeOff: "none", NoCommand: "it is not a change"}},
 	}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.SinceStart {
 			return nil
 		}
@@ -55,7 +55,7 @@ func diskSinceBoot() rules.Rule {
 			if below[device] {
 				continue
 			}
-			if f, ok := bootDevice(r, c, device); ok {
+			if f, ok := bootDevice(rule, c, device); ok {
 				if waiting := timeline.Mean(c.For(rules.DiskQueue, "device", device)); waiting > most {
 					busiest, most = len(out), waiting
 				}
@@ -72,11 +72,11 @@ func diskSinceBoot() rules.Rule {
 		return out
 	}
 
-	return r
+	return rule
 }
 
-func bootDevice(r rules.Rule, c *rules.Case, device string) (rules.Finding, bool) {
-	mean := func(s *rules.Signal) float64 { return timeline.Mean(c.For(s, "device", device)) }
+func bootDevice(rule rules.Rule, input *rules.Case, device string) (rules.Finding, bool) {
+	mean := func(s *rules.Signal) float64 { return timeline.Mean(input.For(s, "device", device)) }
 	writes, reads := mean(rules.DiskWriteAwait), mean(rules.DiskReadAwait)
 	busy, queue := mean(rules.DiskBusy), mean(rules.DiskQueue)
 	said := rules.Values{"device": rules.Called(device), "busy": "", "writes": "", "reads": ""}
@@ -102,28 +102,28 @@ func bootDevice(r rules.Rule, c *rules.Case, device string) (rules.Finding, bool
 	}
 
 	// An exporter's page does not say how long it counts.
-	exact := c.Facts[sinceFact] == "boot"
+	exact := input.Facts[sinceFact] == "boot"
 	if exact {
 		said["busy"], said["rate"] = rules.Part(busy), rules.Number(rate)
 	}
 
-	f := r.Finding(device)
-	f.Severity, f.Weight = rules.Info, 0.3
+	finding := rule.Finding(device)
+	finding.Severity, finding.Weight = rules.Info, 0.3
 	switch {
 	case exact && busy >= bootBusy && queue >= bootQueue:
-		f.Severity = rules.Warning
-		f.Entitle("busy title", said)
+		finding.Severity = rules.Warning
+		finding.Entitle("busy title", said)
 	case slow:
-		f.Severity = rules.Warning
-		f.Entitle("slow title", said)
+		finding.Severity = rules.Warning
+		finding.Entitle("slow title", said)
 	}
 
-	f.Say("usual", said)
-	f.Open("usual", said)
-	f.Say("more", nil)
-	f.Advise("record", nil)
+	finding.Say("usual", said)
+	finding.Open("usual", said)
+	finding.Say("more", nil)
+	finding.Advise("record", nil)
 
-	whole := make(timeline.Mask, c.Grid.N).Not()
+	whole := make(timeline.Mask, input.Grid.N).Not()
 	for _, e := range []struct {
 		what  string
 		of    *rules.Signal
@@ -133,9 +133,9 @@ func bootDevice(r rules.Rule, c *rules.Case, device string) (rules.Finding, bool
 		{"mean read latency since boot", rules.DiskReadAwait, reads, "seconds"},
 		{"requests in the queue since boot, mean", rules.DiskQueue, queue, ""}} {
 		if !math.IsNaN(e.value) {
-			f.Evidence = append(f.Evidence, c.Figure(e.what, e.of, e.value, e.unit, whole))
+			finding.Evidence = append(finding.Evidence, input.Figure(e.what, e.of, e.value, e.unit, whole))
 		}
 	}
 
-	return f, true
+	return finding, true
 }

@@ -37,52 +37,53 @@ func diskSlowMember() rules.Rule {
 }
 
 // slower reports a member whose volume seems to be the same as the fastest member's.
-func slower(r rules.Rule, c *rules.Case, s *rules.Slower) rules.Finding {
-	m := s.Member
-	f := r.Finding(m.Server)
-	f.Severity = rules.Warning
-	v := rules.Values{"took": rules.Seconds(s.Own.Median), "best": rules.Seconds(s.Best.Median),
-		"fastest": rules.Called(s.Fastest.Server),
-		"size":    rules.Bytes(m.SizeBytes)}
+func slower(r rules.Rule, input *rules.Case, comparison *rules.Slower) rules.Finding {
+	member := comparison.Member
+	finding := r.Finding(member.Server)
+	finding.Severity = rules.Warning
+	v := rules.Values{"took": rules.Seconds(comparison.Own.Median), "best": rules.Seconds(comparison.Best.Median),
+		"fastest": rules.Called(comparison.Fastest.Server),
+		"size":    rules.Bytes(member.SizeBytes)}
 
-	if s.Own.Of == rules.DiskWriteAwait {
-		f.Say("device", v)
+	if comparison.Own.Of == rules.DiskWriteAwait {
+		finding.Say("device", v)
 	} else {
-		f.Say("log", v)
+		finding.Say("log", v)
 	}
 
 	switch {
-	case m.SizeBytes > 0 && s.Fastest.SizeBytes > 0:
-		f.Say("volumes", v)
-	case m.Volume.Text == "" || s.Fastest.Volume.Text == "":
-		f.Say("unknown", nil)
+	case member.SizeBytes > 0 && comparison.Fastest.SizeBytes > 0:
+		finding.Say("volumes", v)
+	case member.Volume.Text == "" || comparison.Fastest.Volume.Text == "":
+		finding.Say("unknown", nil)
 	}
 
 	switch {
-	case m.Leads:
-		f.Say("leads", nil)
-	case m.Follows:
-		f.Say("follows", nil)
+	case member.Leads:
+		finding.Say("leads", nil)
+	case member.Follows:
+		finding.Say("follows", nil)
 	}
 
-	whole := make(timeline.Mask, c.Grid.N).Not()
-	f.Evidence = []rules.Evidence{
-		c.Figure("median on this member", s.Own.Of, s.Own.Median, "seconds", whole),
-		c.Figure("median on the fastest member", s.Best.Of, s.Best.Median, "seconds", whole),
-		c.Figure("three quarters of this member's samples are above", s.Own.Of, s.Own.Low, "seconds", whole),
-		c.Figure("three quarters of the fastest member's are below", s.Best.Of, s.Best.High, "seconds", whole)}
+	whole := make(timeline.Mask, input.Grid.N).Not()
+	finding.Evidence = []rules.Evidence{
+		input.Figure("median on this member", comparison.Own.Of, comparison.Own.Median, "seconds", whole),
+		input.Figure("median on the fastest member", comparison.Best.Of, comparison.Best.Median, "seconds", whole),
+		input.Figure("three quarters of this member's samples are above", comparison.Own.Of, comparison.Own.Low, "seconds", whole),
+		input.Figure("three quarters of the fastest member's are below", comparison.Best.Of, comparison.Best.High, "seconds", whole)}
 
 	for _, x := range []struct {
 		text, unit string
 		own, best  float64
-	}{{"logged", "bytes/s", m.Logged, s.Fastest.Logged}, {"reads and writes of the volume", "1/s", m.Ops,
-		s.Fastest.Ops}} {
+	}{{"logged", "bytes/s", member.Logged, comparison.Fastest.Logged}, {"reads and writes of the volume", "1/s", member.Ops,
+		comparison.Fastest.Ops}} {
 		if !math.IsNaN(x.own) && !math.IsNaN(x.best) {
-			f.Evidence = append(f.Evidence, c.Figure(x.text+" on this member", nil, x.own, x.unit, whole),
-				c.Figure(x.text+" on the fastest member", nil, x.best, x.unit, whole))
+			finding.Evidence = append(finding.Evidence,
+				input.Figure(x.text+" on this member", nil, x.own, x.unit, whole),
+				input.Figure(x.text+" on the fastest member", nil, x.best, x.unit, whole))
 		}
 	}
 
-	f.Advise("compare", nil)
-	return f
+	finding.Advise("compare", nil)
+	return finding
 }

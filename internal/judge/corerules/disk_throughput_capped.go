@@ -12,7 +12,8 @@ func atThroughput(k rules.Ceiling) (timeline.Plateau, bool) { return k.Throughpu
 const raiseThroughputCosts = "gp3: USD 0.04 a month for each MiB/s over 125 (us-east-1), at most 0.25 MiB/s for each IOPS"
 
 func diskThroughputCapped() rules.Rule {
-	r := rules.Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds", Kind: rules.Cause,
+	rule := rules.Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds",
+		Kind:   rules.Cause,
 		Traced: atDevice, When: saturated,
 		Needs:   []*rules.Signal{rules.DiskBusy, rules.DiskQueue, rules.DiskMoved},
 		NoAlert: "its condition is the same as for disk/iops-capped; the rate that plateaus shows which of the two limits binds",
@@ -28,46 +29,47 @@ func diskThroughputCapped() rules.Rule {
 				TradeOff: raiseThroughputCosts, Do: []*rules.Remedy{raiseBoth}},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		all := ceilings(c, held, atThroughput)
-		for _, k := range all {
-			level := rules.Of(k.Throughput.Level, "bytes/s")
-			f := capFinding(r, c, k, k.Throughput, level, "bytes/s", rules.DiskMoved)
-			limit, sold := rules.SoldThroughput(k.Throughput.Level)
-			f.Cap = &rules.Cap{Throughput: k.Throughput.Level, Types: limit.Types}
+		all := ceilings(input, held, atThroughput)
+		for _, ceiling := range all {
+			level := rules.Of(ceiling.Throughput.Level, "bytes/s")
+			finding := capFinding(rule, input, ceiling, ceiling.Throughput, level, "bytes/s", rules.DiskMoved)
+			limit, sold := rules.SoldThroughput(ceiling.Throughput.Level)
+			finding.Cap = &rules.Cap{Throughput: ceiling.Throughput.Level, Types: limit.Types}
 
 			if sold {
-				f.Evidence = append(f.Evidence,
-					c.Remark(fmt.Sprintf("%s (%s) is within 4 %% of %s", level, mibs(k.Throughput.Level), limit.What)))
+				finding.Evidence = append(finding.Evidence,
+					input.Remark(fmt.Sprintf("%s (%s) is within 4 %% of %s", level, mibs(ceiling.Throughput.Level), limit.What)))
 			}
 
-			adviseBursts(c, &f)
-			raise := rules.Values{"throughput": mibs(k.Throughput.Level), "iops": rules.Number(k.Iops.Level)}
-			ops := c.For(rules.DiskOps, "device", k.Device)
-			iops := timeline.Quantile(timeline.At(ops, k.Throughput.Cells), 0.5)
+			adviseBursts(input, &finding)
+			raise := rules.Values{"throughput": mibs(ceiling.Throughput.Level),
+				"iops": rules.Number(ceiling.Iops.Level)}
+			ops := input.For(rules.DiskOps, "device", ceiling.Device)
+			iops := timeline.Quantile(timeline.At(ops, ceiling.Throughput.Cells), 0.5)
 
 			switch {
-			case k.HasIOPS && k.Together:
-				f.Advise("raise both", raise)
+			case ceiling.HasIOPS && ceiling.Together:
+				finding.Advise("raise both", raise)
 			default:
-				f.Advise("raise", raise)
+				finding.Advise("raise", raise)
 			}
 
-			if iops == iops && !(k.HasIOPS && k.Together) {
-				f.Evidence = append(f.Evidence,
-					c.Figure("median IOPS at the plateau: not the limit that binds", rules.DiskOps, iops, "1/s",
-						k.Throughput.Cells))
+			if iops == iops && !(ceiling.HasIOPS && ceiling.Together) {
+				finding.Evidence = append(finding.Evidence,
+					input.Figure("median IOPS at the plateau: not the limit that binds", rules.DiskOps, iops, "1/s",
+						ceiling.Throughput.Cells))
 			}
 
-			f.Evidence = append(f.Evidence, company(c, k, all, atThroughput)...)
-			out = append(out, f)
+			finding.Evidence = append(finding.Evidence, company(input, ceiling, all, atThroughput)...)
+			out = append(out, finding)
 		}
 
-		return settledByCount(r, c, out, throughputMargin,
+		return settledByCount(rule, input, out, throughputMargin,
 			func(x counted) (float64, float64, timeline.Mask) { return x.throughputS, x.iopsS, x.overThroughput },
 			"throughput", rules.DiskMoved, "aws_ebs_csi_exceeded_tp_seconds_total")
 	}
 
-	return r
+	return rule
 }

@@ -11,7 +11,7 @@ import (
 const stalledCheck = 0.1
 
 func diskVolumeStalled() rules.Rule {
-	r := rules.Rule{ID: "disk/volume-stalled", Title: "EBS's own check found the volume stalled", Kind: rules.Cause,
+	rule := rules.Rule{ID: "disk/volume-stalled", Title: "EBS's own check found the volume stalled", Kind: rules.Cause,
 		Traced: atDevice, Refutes: []rules.Resource{rules.VolumeIOPS, rules.VolumeThroughput},
 		When:  "plimsoll:ebs_stalled:ratio > 0.1",
 		Cause: "EBS checks each minute whether a volume completes its requests. A volume that completed none in a minute although requests waited is stalled: its storage or the path to it is at fault. Nothing that the database does causes it, and nothing bought for the volume prevents it.",
@@ -32,51 +32,51 @@ func diskVolumeStalled() rules.Rule {
 				NoCommand: nothingToDo},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		for _, t := range c.Signal(rules.EBSStalledCheck) {
+		for _, t := range input.Signal(rules.EBSStalledCheck) {
 			failed := timeline.Where(t.Values, func(x float64) bool { return x > stalledCheck })
-			if c.Seconds(failed) == 0 {
+			if input.Seconds(failed) == 0 {
 				continue
 			}
 
-			f := r.Finding(t.Labels.Get("volume_id"))
-			f.Weight = rules.Share(failed.Widen(1, 1), c.Stall.Cells)
-			f.Severity = c.SeverityOf(f.Weight)
+			finding := rule.Finding(t.Labels.Get("volume_id"))
+			finding.Weight = rules.Share(failed.Widen(1, 1), input.Stall.Cells)
+			finding.Severity = input.SeverityOf(finding.Weight)
 			said := rules.Values{
-				"volume": rules.Called(f.Subject),
-				"for":    rules.Seconds(c.Seconds(failed)),
+				"volume": rules.Called(finding.Subject),
+				"for":    rules.Seconds(input.Seconds(failed)),
 				"share":  "",
 			}
 
-			if c.Stall.Any() {
-				said["share"] = rules.Part(f.Weight)
+			if input.Stall.Any() {
+				said["share"] = rules.Part(finding.Weight)
 			}
 
-			f.Say("stalled", said)
+			finding.Say("stalled", said)
 			switch {
-			case !c.Stall.Any():
-				f.Severity = rules.Warning // a fault even if no client used the volume
-			case f.Severity != rules.Info && c.Unrelated(failed):
-				f.Severity = rules.Info
-				f.Say("chance", nil)
+			case !input.Stall.Any():
+				finding.Severity = rules.Warning // a fault even if no client used the volume
+			case finding.Severity != rules.Info && input.Unrelated(failed):
+				finding.Severity = rules.Info
+				finding.Say("chance", nil)
 			default:
-				f.Foremost = f.Severity != rules.Info
+				finding.Foremost = finding.Severity != rules.Info
 			}
 
-			f.Windows = c.Windows(failed)
-			f.Evidence = []rules.Evidence{c.Figure("time in which EBS's check failed", rules.EBSStalledCheck, c.Seconds(failed),
+			finding.Windows = input.Windows(failed)
+			finding.Evidence = []rules.Evidence{input.Figure("time in which EBS's check failed", rules.EBSStalledCheck, input.Seconds(failed),
 				"seconds", failed)}
-			f.Advise("case", nil)
-			f.Advise("move", nil)
-			f.Advise("do not buy", nil)
-			out = append(out, f)
+			finding.Advise("case", nil)
+			finding.Advise("move", nil)
+			finding.Advise("do not buy", nil)
+			out = append(out, finding)
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // volumeStalls reports whether EBS's check failed while clients stalled.

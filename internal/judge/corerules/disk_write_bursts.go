@@ -18,7 +18,7 @@ const (
 )
 
 func diskWriteBursts() rules.Rule {
-	r := rules.Rule{ID: "disk/write-bursts", Title: "Bursts of writes saturate the device", Kind: rules.Cause,
+	rule := rules.Rule{ID: "disk/write-bursts", Title: "Bursts of writes saturate the device", Kind: rules.Cause,
 		Traced:  atDevice,
 		When:    saturated,
 		Needs:   []*rules.Signal{rules.DiskBusy, rules.DiskQueue, rules.DiskWritten, rules.DiskWriteAwait},
@@ -35,7 +35,7 @@ func diskWriteBursts() rules.Rule {
 				Expect: "the database's checkpointer, a flusher thread or another program", TradeOff: "none",
 				NoCommand: "this only inspects, it changes nothing"}}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		// A database's own figures say more than its device's.
 		if c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
@@ -49,26 +49,26 @@ func diskWriteBursts() rules.Rule {
 				c.JudgedBelow()[dev] {
 				continue
 			}
-			if f, ok := writeBurst(r, c, dev, timeline.Known(h.Values)); ok {
+			if f, ok := writeBurst(rule, c, dev, timeline.Known(h.Values)); ok {
 				out = append(out, f)
 			}
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // writeBurst judges one device in the cells in which it was saturated.
-func writeBurst(r rules.Rule, c *rules.Case, dev string, full timeline.Mask) (rules.Finding, bool) {
-	get := func(s *rules.Signal) []float64 { return c.For(s, "device", dev) }
+func writeBurst(r rules.Rule, input *rules.Case, dev string, full timeline.Mask) (rules.Finding, bool) {
+	get := func(s *rules.Signal) []float64 { return input.For(s, "device", dev) }
 	written := get(rules.DiskWritten)
-	cells, calm := full.And(c.Stall.Cells), c.NotStalled().And(timeline.Known(written))
+	cells, calm := full.And(input.Stall.Cells), input.NotStalled().And(timeline.Known(written))
 
-	share := rules.Share(full.Widen(1, 1), c.Stall.Cells)
-	samples := calm.Count() / c.SampleCells(rules.DiskWritten)
-	if share < burstStalls || c.Unrelated(full) || samples < burstSamples ||
-		float64(calm.Count()) < burstCalm*float64(c.Stall.Cells.Count()) {
+	share := rules.Share(full.Widen(1, 1), input.Stall.Cells)
+	samples := calm.Count() / input.SampleCells(rules.DiskWritten)
+	if share < burstStalls || input.Unrelated(full) || samples < burstSamples ||
+		float64(calm.Count()) < burstCalm*float64(input.Stall.Cells.Count()) {
 		return rules.Finding{}, false
 	}
 
@@ -80,13 +80,13 @@ func writeBurst(r rules.Rule, c *rules.Case, dev string, full timeline.Mask) (ru
 	}
 
 	queue := timeline.Quantile(timeline.At(get(rules.DiskQueue), cells), 0.5)
-	f := r.Finding(dev)
-	f.Weight = share
+	finding := r.Finding(dev)
+	finding.Weight = share
 	// The device is the only witness: the OS may write its page cache while no client waits.
-	f.Severity = rules.LessThanCritical(c.SeverityOf(share))
-	c.Unsure(&f, full)
-	f.Windows = c.Windows(cells.Close(3))
-	f.PeriodS = c.Period(cells.Close(c.Cells(5e9)))
+	finding.Severity = rules.LessThanCritical(input.SeverityOf(share))
+	input.Unsure(&finding, full)
+	finding.Windows = input.Windows(cells.Close(3))
+	finding.PeriodS = input.Period(cells.Close(input.Cells(5e9)))
 
 	v := rules.Values{
 		"share":  rules.Part(share),
@@ -95,29 +95,29 @@ func writeBurst(r rules.Rule, c *rules.Case, dev string, full timeline.Mask) (ru
 		"usual":  rules.Of(usual, "bytes/s"),
 		"queue":  rules.Number(queue),
 	}
-	f.Say("burst", v)
+	finding.Say("burst", v)
 
-	if longest := longestOf(c, cells); longest > 0 {
-		f.Say("together", rules.Values{"bytes": rules.Bytes(burst * longest), "for": rules.Seconds(longest)})
+	if longest := longestOf(input, cells); longest > 0 {
+		finding.Say("together", rules.Values{"bytes": rules.Bytes(burst * longest), "for": rules.Seconds(longest)})
 	}
 
-	if f.PeriodS > 0 {
-		f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+	if finding.PeriodS > 0 {
+		finding.Say("recurring", rules.Values{"period": rules.Seconds(finding.PeriodS)})
 	}
 
-	f.Say("who", nil)
-	f.Evidence = []rules.Evidence{
-		c.Figure("bytes written per second in a burst, median", rules.DiskWritten, burst, "bytes/s", cells),
-		c.Figure("bytes written per second at calm times, median", rules.DiskWritten, usual, "bytes/s", calm),
-		c.Figure("queue in a burst, median", rules.DiskQueue, queue, "requests", cells),
-		c.Figure("write await in a burst, median", rules.DiskWriteAwait,
+	finding.Say("who", nil)
+	finding.Evidence = []rules.Evidence{
+		input.Figure("bytes written per second in a burst, median", rules.DiskWritten, burst, "bytes/s", cells),
+		input.Figure("bytes written per second at calm times, median", rules.DiskWritten, usual, "bytes/s", calm),
+		input.Figure("queue in a burst, median", rules.DiskQueue, queue, "requests", cells),
+		input.Figure("write await in a burst, median", rules.DiskWriteAwait,
 			timeline.Quantile(timeline.At(get(rules.DiskWriteAwait), cells), 0.5), "seconds", cells),
-		c.Figure("write await at calm times, median", rules.DiskWriteAwait,
+		input.Figure("write await at calm times, median", rules.DiskWriteAwait,
 			timeline.Quantile(timeline.At(get(rules.DiskWriteAwait), calm), 0.5), "seconds", calm),
 	}
-	adviseBursts(c, &f)
-	f.Advise("who", nil)
-	return f, true
+	adviseBursts(input, &finding)
+	finding.Advise("who", nil)
+	return finding, true
 }
 
 // longestOf is the length of the longest stretch of cells, in seconds.

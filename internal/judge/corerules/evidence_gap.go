@@ -15,7 +15,7 @@ const (
 )
 
 func evidenceGap() rules.Rule {
-	r := rules.Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: rules.Symptom, Needs: []*rules.Signal{},
+	rule := rules.Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: rules.Symptom, Needs: []*rules.Signal{},
 		Whole:   true,
 		NoAlert: "it judges a source's own notes, not series",
 		Cause:   "A sampler that stops is evidence in itself: the database restarted, the host was too busy to write its statistics, or the file is damaged. Time without samples is not judged.",
@@ -26,21 +26,21 @@ func evidenceGap() rules.Rule {
 		Advice: map[string]rules.Advice{"look": {Summary: "Check what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own writes stalled",
 			Expect: "the worst seconds are often the missing ones", TradeOff: "none", NoCommand: nothingToDo}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		trouble := append(slices.Clone(c.Trouble), holes(c)...)
-		shift, off := clockShift(c)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		trouble := append(slices.Clone(input.Trouble), holes(input)...)
+		shift, off := clockShift(input)
 		if off {
-			trouble = append([]rules.Trouble{shift.trouble(c.Whole())}, trouble...)
+			trouble = append([]rules.Trouble{shift.trouble(input.Whole())}, trouble...)
 		}
 
 		if len(trouble) == 0 {
 			return nil
 		}
 
-		f := r.Finding("sources")
-		f.Severity = rules.Info
+		finding := rule.Finding("sources")
+		finding.Severity = rules.Info
 		if off {
-			f.Severity = rules.Warning
+			finding.Severity = rules.Warning
 		}
 
 		counts := map[string]int{}
@@ -48,15 +48,15 @@ func evidenceGap() rules.Rule {
 		for i, t := range trouble {
 			counts[t.Kind]++
 			if t.Kind == "gap" || t.Kind == "damage" {
-				f.Severity = rules.Warning
+				finding.Severity = rules.Warning
 				lost += max(0, t.Span.Seconds())
 			}
 
 			if i < maxTroubles {
-				f.Evidence = append(f.Evidence,
+				finding.Evidence = append(finding.Evidence,
 					rules.Evidence{Text: t.Source + ": " + t.Text, From: t.Span.From, To: t.Span.To})
 				if !t.Span.From.IsZero() && !t.Span.To.IsZero() {
-					f.Windows = append(f.Windows, t.Span)
+					finding.Windows = append(finding.Windows, t.Span)
 				}
 			}
 		}
@@ -73,7 +73,7 @@ func evidenceGap() rules.Rule {
 				if next == "" {
 					what = rules.UpperFirst(what)
 				}
-				f.Say("trouble", rules.Values{"next": next, "trouble": what})
+				finding.Say("trouble", rules.Values{"next": next, "trouble": what})
 				next = what
 			}
 		}
@@ -83,20 +83,20 @@ func evidenceGap() rules.Rule {
 			judged["lost"] = rules.Seconds(lost)
 		}
 
-		f.Say("judged", judged)
+		finding.Say("judged", judged)
 		if n := len(trouble) - maxTroubles; n > 0 {
-			f.Evidence = append(f.Evidence,
-				rules.Evidence{Text: fmt.Sprintf("and %d more", n), From: c.Whole().From, To: c.Whole().To})
+			finding.Evidence = append(finding.Evidence,
+				rules.Evidence{Text: fmt.Sprintf("and %d more", n), From: input.Whole().From, To: input.Whole().To})
 		}
 
 		if counts["gap"] > 0 {
-			f.Advise("look", nil)
+			finding.Advise("look", nil)
 		}
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
-	return r
+	return rule
 }
 
 // holes are periods within the recording in which no signal has a value and about which no source

@@ -30,8 +30,8 @@ type dailyBurst struct {
 
 // fastDaily finds out how a device is fast for a while each day, under a load that is slow
 // otherwise; nil if it is not.
-func fastDaily(c *rules.Case, device string) *dailyBurst {
-	ops, moved := c.For(rules.DiskOps, "device", device), c.For(rules.DiskMoved, "device", device)
+func fastDaily(input *rules.Case, device string) *dailyBurst {
+	ops, moved := input.For(rules.DiskOps, "device", device), input.For(rules.DiskMoved, "device", device)
 	if ops == nil || moved == nil {
 		return nil
 	}
@@ -48,23 +48,23 @@ func fastDaily(c *rules.Case, device string) *dailyBurst {
 		kind  string
 		await *rules.Signal
 	}{{"reads", rules.DiskReadAwait}, {"writes", rules.DiskWriteAwait}} {
-		await := c.For(of.await, "device", device)
+		await := input.For(of.await, "device", device)
 		usual := median(await, active)
 		quick := timeline.Where(await,
 			func(x float64) bool { return x <= usual/rules.SlowFactor && usual >= x+rules.SlowLeastS })
 
 		// The latency alone shows how long it is fast, but only time under the usual load counts as proof.
-		fast := quick.Close(c.Cells(time.Minute))
+		fast := quick.Close(input.Cells(time.Minute))
 		var days []timeline.Episode
 		for _, e := range fast.Episodes() {
-			if c.Span(e).To.Sub(c.Span(e).From) >= fastLeast &&
-				rules.Share(much, timeline.MaskOf(c.Grid.N, []timeline.Episode{e})) >= minOfFast {
+			if input.Span(e).To.Sub(input.Span(e).From) >= fastLeast &&
+				rules.Share(much, timeline.MaskOf(input.Grid.N, []timeline.Episode{e})) >= minOfFast {
 				days = append(days, e)
 			}
 		}
 
-		fast = timeline.MaskOf(c.Grid.N, days)
-		if len(days) < fastDaysMin || rules.Share(fast, active) > fastMost || !daily(c, days) {
+		fast = timeline.MaskOf(input.Grid.N, days)
+		if len(days) < fastDaysMin || rules.Share(fast, active) > fastMost || !daily(input, days) {
 			continue
 		}
 
@@ -75,7 +75,7 @@ func fastDaily(c *rules.Case, device string) *dailyBurst {
 
 		return &dailyBurst{device: device, kind: of.kind, fast: fast, usualS: usual, fastS: median(await, fast),
 			ops:  usualOps,
-			each: time.Duration(timeline.Quantile(lengths, 0.5)) * c.Grid.Step()}
+			each: time.Duration(timeline.Quantile(lengths, 0.5)) * input.Grid.Step()}
 	}
 
 	return nil

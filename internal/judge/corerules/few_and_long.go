@@ -6,7 +6,8 @@ import (
 )
 
 func fewAndLong() rules.Rule {
-	r := rules.Rule{ID: "queries/few-and-long", Title: "A few clients run long operations", Kind: rules.Symptom,
+	rule := rules.Rule{ID: "queries/few-and-long", Title: "A few clients run long operations",
+		Kind:  rules.Symptom,
 		Needs: []*rules.Signal{}, Whole: true,
 		NoAlert: "it compares each time with the usual around it",
 		Cause:   "A report, an export or a scan: one or two clients run operations that take long by nature, one after the other. The mean latency is high because no other client is active. It is not a stall: clients wait only for their own work.",
@@ -17,34 +18,34 @@ func fewAndLong() rules.Rule {
 			Expect: "less work per operation", TradeOff: "an index costs writes and memory",
 			NoCommand: "it depends on the operations"}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		for _, s := range c.Symptoms {
-			n := s.Few.Count()
+		for _, stall := range input.Symptoms {
+			n := stall.Few.Count()
 			if n == 0 {
 				continue
 			}
 
-			f := r.Finding(s.Subject)
+			f := rule.Finding(stall.Subject)
 			f.Severity = rules.Info
-			f.Windows = c.Windows(s.Few.Close(c.Cells(rules.FewGap)))
+			f.Windows = input.Windows(stall.Few.Close(input.Cells(rules.FewGap)))
 
-			latency, ops := timeline.At(s.Latency, s.Few), timeline.At(s.Ops, s.Few)
+			latency, ops := timeline.At(stall.Latency, stall.Few), timeline.At(stall.Ops, stall.Few)
 			if timeline.Count(latency) == 0 {
 				continue
 			}
 
-			waiting := timeline.Sum(timeline.At(s.Waiting, s.Few)) / float64(n)
+			waiting := timeline.Sum(timeline.At(stall.Waiting, stall.Few)) / float64(n)
 			rate := timeline.Sum(ops) / float64(n)
-			f.Say("few", rules.Values{"for": rules.Seconds(c.Seconds(s.Few)), "clients": rules.Called(s.Subject),
+			f.Say("few", rules.Values{"for": rules.Seconds(input.Seconds(stall.Few)), "clients": rules.Called(stall.Subject),
 				"median": rules.Seconds(timeline.Quantile(latency, 0.5)), "worst": rules.Seconds(timeline.Max(latency)),
 				"waiting": rules.Number(waiting), "rate": rules.Of(rate, "1/s"),
-				"ops": rules.Number(timeline.Sum(ops) * c.Grid.StepSeconds())})
+				"ops": rules.Number(timeline.Sum(ops) * input.Grid.StepSeconds())})
 
 			f.Evidence = []rules.Evidence{
-				c.Figure("concurrent operations, mean", nil, waiting, "", s.Few),
-				c.Figure("completions, mean", nil, rate, "1/s", s.Few),
-				c.Figure("mean latency per interval, median", nil, timeline.Quantile(latency, 0.5), "seconds", s.Few),
+				input.Figure("concurrent operations, mean", nil, waiting, "", stall.Few),
+				input.Figure("completions, mean", nil, rate, "1/s", stall.Few),
+				input.Figure("mean latency per interval, median", nil, timeline.Quantile(latency, 0.5), "seconds", stall.Few),
 			}
 
 			f.Advise("look", nil)
@@ -54,5 +55,5 @@ func fewAndLong() rules.Rule {
 		return out
 	}
 
-	return r
+	return rule
 }

@@ -23,11 +23,11 @@ type measuredSync struct {
 const hiddenSync = 0.2
 
 // measuredSyncs are those of all benchmarks in the sources.
-func measuredSyncs(c *rules.Case) []measuredSync {
+func measuredSyncs(input *rules.Case) []measuredSync {
 	var out []measuredSync
-	for _, t := range c.Signal(rules.FioIodepth) {
+	for _, t := range input.Signal(rules.FioIodepth) {
 		job := t.Labels.Get("job")
-		runs := fioRuns(&c.Signals, job)
+		runs := fioRuns(&input.Signals, job)
 		if len(runs) == 0 {
 			continue
 		}
@@ -37,7 +37,7 @@ func measuredSyncs(c *rules.Case) []measuredSync {
 			signal: rules.FioSyncLatency}
 
 		// The label may have trailing zeros, but 0.999 is another quantile.
-		for _, q := range c.Signal(rules.FioSyncQuantile) {
+		for _, q := range input.Signal(rules.FioSyncQuantile) {
 			if q.Labels.Get("job") == job && strings.HasPrefix(q.Labels.Get("quantile"), "0.99") &&
 				len(strings.TrimRight(q.Labels.Get("quantile"), "0")) == len("0.99") {
 				m.p99 = timeline.Max(q.Values)
@@ -61,7 +61,7 @@ func measuredSyncs(c *rules.Case) []measuredSync {
 
 	// Of several methods, prefer the one that engines use on Linux.
 	var best *measuredSync
-	for _, t := range c.Signal(rules.BenchSync) {
+	for _, t := range input.Signal(rules.BenchSync) {
 		m := measuredSync{subject: t.Labels.Get("benchmark") + ", " + t.Labels.Get("method"),
 			mean: timeline.Max(t.Values), p99: math.NaN(), max: math.NaN(), signal: rules.BenchSync}
 		if best == nil || t.Labels.Get("method") == "fdatasync" {
@@ -210,11 +210,11 @@ func answerOfBenchmark(k rules.Criterion, m measuredSync) string {
 }
 
 // benchmarks are the answers from benchmarks of a whole server, which have their own criteria.
-func benchmarks(r rules.Rule, c *rules.Case) []rules.Finding {
+func benchmarks(rule rules.Rule, input *rules.Case) []rules.Finding {
 	var out []rules.Finding
-	for _, t := range c.Signal(rules.BenchWrites) {
-		name, engine := t.Labels.Get("benchmark"), t.Labels.Get("engine")
-		of := func(s *rules.Signal) float64 { return timeline.Max(c.For(s, "engine", engine)) }
+	for _, track := range input.Signal(rules.BenchWrites) {
+		name, engine := track.Labels.Get("benchmark"), track.Labels.Get("engine")
+		of := func(s *rules.Signal) float64 { return timeline.Max(input.For(s, "engine", engine)) }
 		passed := of(rules.BenchPassed)
 		if math.IsNaN(passed) || !(of(rules.BenchAsked) > 0) || !(of(rules.BenchClients) > 0) ||
 			math.IsNaN(of(rules.BenchSlowest)) {
@@ -222,7 +222,7 @@ func benchmarks(r rules.Rule, c *rules.Case) []rules.Finding {
 		}
 
 		product := engine
-		for _, e := range c.Pack.Engines() {
+		for _, e := range input.Pack.Engines() {
 			if e.Database == engine {
 				product = e.Short()
 			}
@@ -233,10 +233,10 @@ func benchmarks(r rules.Rule, c *rules.Case) []rules.Finding {
 			"benchmark": rules.Called(name),
 			"clients":   rules.Number(of(rules.BenchClients)),
 			"asked":     rules.Number(of(rules.BenchAsked)),
-			"rate":      rules.Number(timeline.Max(t.Values)),
+			"rate":      rules.Number(timeline.Max(track.Values)),
 			"slowest":   rules.Seconds(of(rules.BenchSlowest)),
 		}
-		f := r.Finding(name)
+		f := rule.Finding(name)
 		words := "passed"
 
 		if f.Severity = rules.Info; passed == 0 {
@@ -246,10 +246,10 @@ func benchmarks(r rules.Rule, c *rules.Case) []rules.Finding {
 
 		f.Say(words, v)
 		f.Open(words, v)
-		whole := make(timeline.Mask, c.Grid.N).Not()
-		f.Evidence = []rules.Evidence{c.Figure("writes per second", rules.BenchWrites, timeline.Max(t.Values), "1/s", whole),
-			c.Figure("writes requested per second", rules.BenchAsked, of(rules.BenchAsked), "1/s", whole),
-			c.Figure("slowest write", rules.BenchSlowest, of(rules.BenchSlowest), "seconds", whole)}
+		whole := make(timeline.Mask, input.Grid.N).Not()
+		f.Evidence = []rules.Evidence{input.Figure("writes per second", rules.BenchWrites, timeline.Max(track.Values), "1/s", whole),
+			input.Figure("writes requested per second", rules.BenchAsked, of(rules.BenchAsked), "1/s", whole),
+			input.Figure("slowest write", rules.BenchSlowest, of(rules.BenchSlowest), "seconds", whole)}
 		out = append(out, f)
 	}
 

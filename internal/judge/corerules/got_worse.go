@@ -8,7 +8,7 @@ import (
 )
 
 func gotWorse() rules.Rule {
-	r := rules.Rule{ID: "evidence/got-worse", Title: "It got slower, without a stall", Kind: rules.Symptom,
+	rule := rules.Rule{ID: "evidence/got-worse", Title: "It got slower, without a stall", Kind: rules.Symptom,
 		Needs:   []*rules.Signal{},
 		NoAlert: "it compares a period with the rest of the recording",
 		Cause:   "Operations took clearly longer than usual for a good part of the time. No client was blocked for long, but clients that send one request after the other got that much less done.",
@@ -24,64 +24,64 @@ func gotWorse() rules.Rule {
 			Expect: "you find what made it slower, before it stalls", TradeOff: "none",
 			NoCommand: "first find out what changed"}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		x := c.Change
-		if x == nil {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		change := input.Change
+		if change == nil {
 			return nil
 		}
 
-		f := r.Finding(x.Stall.Subject)
-		f.Severity = rules.Warning
-		f.Weight = float64(x.Cells.Count()) / float64(max(1, x.Stall.Observed.Count()))
-		f.Windows = c.Windows(x.Cells.Close(c.Cells(60e9)))
-		v := rules.Values{
-			"clients":   rules.Called(x.Stall.Called()),
-			"then":      rules.Seconds(x.ThenS),
-			"usual":     rules.Seconds(x.UsualS),
-			"times":     rules.Number(x.ThenS / x.UsualS),
-			"for":       rules.Seconds(c.Seconds(x.Cells)),
-			"thenOps":   rules.Of(x.ThenOps, "1/s"),
-			"usualOps":  rules.Of(x.UsualOps, "1/s"),
-			"connected": rules.Number(math.Round(x.Connected)),
+		finding := rule.Finding(change.Stall.Subject)
+		finding.Severity = rules.Warning
+		finding.Weight = float64(change.Cells.Count()) / float64(max(1, change.Stall.Observed.Count()))
+		finding.Windows = input.Windows(change.Cells.Close(input.Cells(60e9)))
+		values := rules.Values{
+			"clients":   rules.Called(change.Stall.Called()),
+			"then":      rules.Seconds(change.ThenS),
+			"usual":     rules.Seconds(change.UsualS),
+			"times":     rules.Number(change.ThenS / change.UsualS),
+			"for":       rules.Seconds(input.Seconds(change.Cells)),
+			"thenOps":   rules.Of(change.ThenOps, "1/s"),
+			"usualOps":  rules.Of(change.UsualOps, "1/s"),
+			"connected": rules.Number(math.Round(change.Connected)),
 		}
 
 		completions := []rules.Evidence{
-			c.Figure("completions in that period, median", nil, x.ThenOps, "1/s", x.Cells),
-			c.Figure("usual completions", nil, x.UsualOps, "1/s", x.Stall.Observed),
+			input.Figure("completions in that period, median", nil, change.ThenOps, "1/s", change.Cells),
+			input.Figure("usual completions", nil, change.UsualOps, "1/s", change.Stall.Observed),
 		}
 
-		f.Advise("compare", nil)
-		if x.Connected > 0 {
+		finding.Advise("compare", nil)
+		if change.Connected > 0 {
 			// The load of any service varies, while clients stay connected through their pools.
-			f.Severity = rules.Info
-			f.Say("fewer", v)
-			f.Evidence = completions
-			return []rules.Finding{f}
+			finding.Severity = rules.Info
+			finding.Say("fewer", values)
+			finding.Evidence = completions
+			return []rules.Finding{finding}
 		}
 
-		if x.Growing {
-			f.Say("grew", v)
+		if change.Growing {
+			finding.Say("grew", values)
 		} else {
-			f.Say("slower", v)
+			finding.Say("slower", values)
 		}
 
 		switch {
-		case x.LessDone():
-			f.Say("less", v)
-		case x.SameLoad:
-			f.Say("same load", v)
+		case change.LessDone():
+			finding.Say("less", values)
+		case change.SameLoad:
+			finding.Say("same load", values)
 		default:
-			f.Say("more load", v)
-			f.Severity = rules.Info
+			finding.Say("more load", values)
+			finding.Severity = rules.Info
 		}
 
-		f.Evidence = append([]rules.Evidence{
-			c.Figure("mean latency per interval in that period, median", nil, x.ThenS, "seconds", x.Cells),
-			c.Figure("usual mean latency per interval", nil, x.UsualS, "seconds", x.Stall.Observed),
+		finding.Evidence = append([]rules.Evidence{
+			input.Figure("mean latency per interval in that period, median", nil, change.ThenS, "seconds", change.Cells),
+			input.Figure("usual mean latency per interval", nil, change.UsualS, "seconds", change.Stall.Observed),
 		}, completions...)
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
-	return r
+	return rule
 }

@@ -14,7 +14,7 @@ const (
 )
 
 func hostAnotherProgram() rules.Rule {
-	r := rules.Rule{
+	rule := rules.Rule{
 		ID:      "host/another-program",
 		Title:   "Syncs wait behind another program's I/O",
 		Kind:    rules.Cause,
@@ -29,18 +29,18 @@ func hostAnotherProgram() rules.Rule {
 				Expect:   "up to {{.share}} of the traced calls' waiting ends",
 				TradeOff: "it takes longer", NoCommand: "which of these fits depends on what the other program does"}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		t := c.Traced()
-		if t == nil {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		traced := input.Traced()
+		if traced == nil {
 			return nil
 		}
 
 		var out []rules.Finding
-		for _, other := range others(t) {
+		for _, other := range others(traced) {
 			share, most := 0.0, -1
 
 			// Waits are sorted by size, so the first match is the largest.
-			for i, w := range t.Waits {
+			for i, w := range traced.Waits {
 				if w.Behind != other || w.Wait == wait.Lock {
 					continue
 				}
@@ -53,24 +53,25 @@ func hostAnotherProgram() rules.Rule {
 				continue
 			}
 
-			f := r.Finding(other)
-			f.Weight = share * t.Covered(c.Stall.Cells.And(t.Cells), nil)
-			f.Severity = c.SeverityOf(f.Weight)
-			f.Windows = c.Windows(t.Cells.And(c.Stall.Cells))
+			f := rule.Finding(other)
+			f.Weight = share * traced.Covered(input.Stall.Cells.And(traced.Cells), nil)
+			f.Severity = input.SeverityOf(f.Weight)
+			f.Windows = input.Windows(traced.Cells.And(input.Stall.Cells))
 			f.Measured, f.Foremost = rules.Confirmed, true
 			v := rules.Values{
-				"programs": rules.Called(t.Who()),
+				"programs": rules.Called(traced.Who()),
 				"share":    rules.Part(share),
 				"other":    rules.Called(other),
-				"most":     rules.Part(t.Waits[most].Share),
-				"how":      rules.Called(t.Waits[most].Text),
+				"most":     rules.Part(traced.Waits[most].Share),
+				"how":      rules.Called(traced.Waits[most].Text),
 			}
 			f.Say("behind", v)
 			f.Evidence = []rules.Evidence{
-				c.Figure("measured by a trace: share of the slow calls' waiting that was behind "+other, rules.TraceWait, share,
-					"ratio", t.Cells),
-				c.Figure("total waiting of slow calls in the stalled time", rules.TraceWait, t.WaitedS, "seconds", t.Cells),
-				c.Figure("stalled time in which the trace ran", rules.TraceSlower, t.StalledS, "seconds", t.Cells),
+				input.Figure("measured by a trace: share of the slow calls' waiting that was behind "+other, rules.TraceWait, share,
+					"ratio", traced.Cells),
+				input.Figure("total waiting of slow calls in the stalled time", rules.TraceWait, traced.WaitedS, "seconds", traced.Cells),
+				input.Figure("stalled time in which the trace ran", rules.TraceSlower, traced.StalledS,
+					"seconds", traced.Cells),
 			}
 
 			f.Advise("apart", v)
@@ -80,7 +81,7 @@ func hostAnotherProgram() rules.Rule {
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // others are the programs other than the callers' own that calls waited behind, the most costly

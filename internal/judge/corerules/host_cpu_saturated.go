@@ -14,7 +14,7 @@ const cpuAlways = 0.90
 const saturatedToo = 0.30
 
 func hostCPUSaturated() rules.Rule {
-	r := rules.Rule{ID: "host/cpu-saturated", Title: "The CPUs are saturated", Kind: rules.Cause, Traced: forProcessor,
+	rule := rules.Rule{ID: "host/cpu-saturated", Title: "The CPUs are saturated", Kind: rules.Cause, Traced: forProcessor,
 		When:  "plimsoll:cpu_busy:ratio > 0.9",
 		Cause: "Operations wait for a CPU. Everything the database does becomes slower together, including eviction and checkpoints, while the disk has spare capacity.",
 		Words: rules.Words{
@@ -29,79 +29,79 @@ func hostCPUSaturated() rules.Rule {
 			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}{{if .unseen}}it is unknown whether clients also wait for the volume, because its device is not in these sources{{else}}a faster volume would change nothing{{end}}{{end}}",
 			TradeOff: "the instance's price", NoCommand: "it depends on what uses the CPU: pidstat -u 1 10 shows it"}}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 {
 			return nil
 		}
 
 		cells := timeline.Known(held[0].Values)
-		if !c.Stall.Any() {
-			return withoutStall(r, c, cells)
+		if !input.Stall.Any() {
+			return withoutStall(rule, input, cells)
 		}
 
-		in := rules.Share(cells, c.Stall.Cells)
-		f, ok := r.Condition(c, "host", cells)
+		in := rules.Share(cells, input.Stall.Cells)
+		finding, ok := rule.Condition(input, "host", cells)
 		if !ok {
 			// The CPUs are nearly always saturated, so there is hardly any other time to compare with. If
 			// there is, clients stalled as often in it, and the CPUs do not explain the stalls.
-			if in < 0.5 || rules.Share(cells, c.Stall.Active) < cpuAlways {
+			if in < 0.5 || rules.Share(cells, input.Stall.Active) < cpuAlways {
 				return nil
 			}
-			f = r.Finding("host")
-			f.Weight, f.Severity = in, c.SeverityOf(in)
-			f.Evidence = append(f.Evidence,
-				c.Remark("it held nearly all the time, so there is no other time to compare with"))
-			f.Windows = c.Windows(cells.And(c.Stall.Cells))
+			finding = rule.Finding("host")
+			finding.Weight, finding.Severity = in, input.SeverityOf(in)
+			finding.Evidence = append(finding.Evidence,
+				input.Remark("it held nearly all the time, so there is no other time to compare with"))
+			finding.Windows = input.Windows(cells.And(input.Stall.Cells))
 		}
 
-		if f.Severity == rules.Critical && rules.Share(cells, c.Stall.Active) >= cpuAlways {
-			f.Severity = rules.Warning
+		if finding.Severity == rules.Critical && rules.Share(cells, input.Stall.Active) >= cpuAlways {
+			finding.Severity = rules.Warning
 		}
 
-		busy := c.One(rules.CPUBusy)
-		f.Say("busy", rules.Values{"share": rules.Part(in), "mean": rules.Part(timeline.Mean(timeline.At(busy, c.Stall.Cells)))})
-		f.Evidence = append(f.Evidence,
-			c.Figure("mean CPU use while stalled", rules.CPUBusy, timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio",
-				c.Stall.Cells))
+		busy := input.One(rules.CPUBusy)
+		finding.Say("busy", rules.Values{"share": rules.Part(in), "mean": rules.Part(timeline.Mean(timeline.At(busy, input.Stall.Cells)))})
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("mean CPU use while stalled", rules.CPUBusy, timeline.Mean(timeline.At(busy, input.Stall.Cells)), "ratio",
+				input.Stall.Cells))
 
-		if run := c.One(rules.ProcsRunning); run != nil {
-			f.Evidence = append(f.Evidence,
-				c.Figure("tasks running or waiting for a CPU while stalled, median", rules.ProcsRunning,
-					timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
+		if run := input.One(rules.ProcsRunning); run != nil {
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("tasks running or waiting for a CPU while stalled, median", rules.ProcsRunning,
+					timeline.Quantile(timeline.At(run, input.Stall.Cells), 0.5), "", input.Stall.Cells))
 		}
 
-		if cores := c.One(rules.CPUCores); cores != nil {
-			f.Evidence = append(
-				f.Evidence,
-				c.Figure("CPUs", rules.CPUCores, timeline.Max(cores), "", timeline.Known(cores)),
+		if cores := input.One(rules.CPUCores); cores != nil {
+			finding.Evidence = append(
+				finding.Evidence,
+				input.Figure("CPUs", rules.CPUCores, timeline.Max(cores), "", timeline.Known(cores)),
 			)
 		}
 
 		// A faster volume can only be ruled out if the volume was seen and was not saturated.
 		advice := rules.Values{"device": "", "unseen": ""}
-		if c.Elsewhere != nil {
-			if f.Severity == rules.Critical {
-				f.Severity = rules.Warning
+		if input.Elsewhere != nil {
+			if finding.Severity == rules.Critical {
+				finding.Severity = rules.Warning
 			}
-			f.Say("unseen", nil)
+			finding.Say("unseen", nil)
 			advice["unseen"] = "elsewhere"
 		}
 
-		if dev, share := saturatedInStall(c); share >= saturatedToo {
+		if dev, share := saturatedInStall(input); share >= saturatedToo {
 			// If a device also holds everything up, clients seldom wait for a busy CPU first.
-			if f.Severity == rules.Critical {
-				f.Severity = rules.Warning
+			if finding.Severity == rules.Critical {
+				finding.Severity = rules.Warning
 			}
-			f.Explain("either, cause", nil)
-			f.Say("disk as well", rules.Values{"device": rules.Called(dev), "share": rules.Part(share)})
+			finding.Explain("either, cause", nil)
+			finding.Say("disk as well", rules.Values{"device": rules.Called(dev), "share": rules.Part(share)})
 			advice["device"] = rules.Called(dev)
 		}
 
-		f.Advise("use less", advice)
-		return []rules.Finding{f}
+		finding.Advise("use less", advice)
+		return []rules.Finding{finding}
 	}
 
-	return r
+	return rule
 }
 
 // longWithoutStall is the share of the time above which busy CPUs are reported even though nothing

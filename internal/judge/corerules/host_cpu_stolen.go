@@ -17,7 +17,7 @@ const (
 )
 
 func hostCPUStolen() rules.Rule {
-	r := rules.Rule{ID: "host/cpu-stolen", Title: "The hypervisor withholds CPU time", Kind: rules.Cause,
+	rule := rules.Rule{ID: "host/cpu-stolen", Title: "The hypervisor withholds CPU time", Kind: rules.Cause,
 		Traced: forProcessor,
 		When:   fmt.Sprintf("plimsoll:cpu_stolen:ratio > %g", stolenShare),
 		Cause:  "A virtual machine that is ready to run waits until the hypervisor lets it: its neighbours need the CPUs, or it is a burstable instance without credits. Programs on it cannot see this. They use little CPU time but become slower anyway, and so do the threads that sync the log.",
@@ -36,39 +36,39 @@ func hostCPUStolen() rules.Rule {
 				NoCommand: changesInstance},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		if len(held) == 0 || !c.Stall.Any() {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		if len(held) == 0 || !input.Stall.Any() {
 			return nil
 		}
 
 		cells := timeline.Known(held[0].Values)
-		f, ok := r.Condition(c, "host", cells)
+		finding, ok := rule.Condition(input, "host", cells)
 		if !ok {
 			return nil
 		}
 
-		stolen, busy := c.One(rules.CPUStolen), c.One(rules.CPUBusy)
-		f.Say("stolen", rules.Values{"mean": rules.Part(timeline.Mean(timeline.At(stolen, c.Stall.Cells))),
+		stolen, busy := input.One(rules.CPUStolen), input.One(rules.CPUBusy)
+		finding.Say("stolen", rules.Values{"mean": rules.Part(timeline.Mean(timeline.At(stolen, input.Stall.Cells))),
 			"least": rules.Part(stolenShare),
-			"share": rules.Part(rules.Share(cells, c.Stall.Cells)), "busy": rules.Part(timeline.Mean(timeline.At(busy, c.Stall.Cells)))})
-		f.Evidence = append(f.Evidence,
-			c.Figure("CPU time withheld by the hypervisor while stalled, mean", rules.CPUStolen,
-				timeline.Mean(timeline.At(stolen, c.Stall.Cells)), "ratio", c.Stall.Cells))
+			"share": rules.Part(rules.Share(cells, input.Stall.Cells)), "busy": rules.Part(timeline.Mean(timeline.At(busy, input.Stall.Cells)))})
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("CPU time withheld by the hypervisor while stalled, mean", rules.CPUStolen,
+				timeline.Mean(timeline.At(stolen, input.Stall.Cells)), "ratio", input.Stall.Cells))
 
-		left := timeline.Quantile(timeline.At(c.One(rules.CPUCredits), c.Stall.Cells), 0)
+		left := timeline.Quantile(timeline.At(input.One(rules.CPUCredits), input.Stall.Cells), 0)
 		switch {
 		case left <= creditsSpent:
-			f.Say("credits", rules.Values{"credits": rules.Number(left)})
-			f.Evidence = append(f.Evidence,
-				c.Figure("fewest CPU credits left while stalled", rules.CPUCredits, left, "", c.Stall.Cells))
+			finding.Say("credits", rules.Values{"credits": rules.Number(left)})
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("fewest CPU credits left while stalled", rules.CPUCredits, left, "", input.Stall.Cells))
 		case left != left:
-			f.Say("unknown", nil)
+			finding.Say("unknown", nil)
 		}
 
-		f.Advise("credits", nil)
-		f.Advise("move", nil)
-		return []rules.Finding{f}
+		finding.Advise("credits", nil)
+		finding.Advise("move", nil)
+		return []rules.Finding{finding}
 	}
 
-	return r
+	return rule
 }

@@ -67,18 +67,18 @@ func hostIOPressure() rules.Rule {
 	return r
 }
 
-func pressure(r rules.Rule, c *rules.Case) []rules.Finding {
-	wait, blocked := c.One(rules.CPUIowait), c.One(rules.ProcsBlocked)
-	in, out := timeline.Mean(c.One(rules.SwapIn)), timeline.Mean(c.One(rules.SwapOut))
+func pressure(rule rules.Rule, input *rules.Case) []rules.Finding {
+	wait, blocked := input.One(rules.CPUIowait), input.One(rules.ProcsBlocked)
+	in, out := timeline.Mean(input.One(rules.SwapIn)), timeline.Mean(input.One(rules.SwapOut))
 	known := timeline.Known(wait).Or(timeline.Known(blocked))
 	// A share over half of the time shows in the median.
 	usual, tasks := timeline.Quantile(wait, 1-pressureShare), timeline.Quantile(blocked, 1-pressureShare)
 	obvious := usual >= pressureObvious || tasks >= pressureManyBlocked
-	if c.Seconds(known) < pressureMinS && !(obvious && known.Count() > 0) {
+	if input.Seconds(known) < pressureMinS && !(obvious && known.Count() > 0) {
 		return nil
 	}
 
-	v := rules.Values{
+	values := rules.Values{
 		"wait":    rules.Part(usual),
 		"blocked": "",
 		"in":      rules.Number(max(0, in)),
@@ -93,16 +93,16 @@ func pressure(r rules.Rule, c *rules.Case) []rules.Finding {
 		"always":  "",
 	}
 	if tasks == tasks {
-		v["blocked"], v["tasks"] = rules.Number(tasks), rules.Number(timeline.Max(blocked))
+		values["blocked"], values["tasks"] = rules.Number(tasks), rules.Number(timeline.Max(blocked))
 	}
 
-	f := r.Finding("host")
-	f.Weight, f.Windows = 0.4, c.Windows(known)
-	f.Evidence = []rules.Evidence{c.Figure("share of the CPUs' time waiting for I/O, median", rules.CPUIowait, usual, "ratio", known)}
+	finding := rule.Finding("host")
+	finding.Weight, finding.Windows = 0.4, input.Windows(known)
+	finding.Evidence = []rules.Evidence{input.Figure("share of the CPUs' time waiting for I/O, median", rules.CPUIowait, usual, "ratio", known)}
 	if tasks == tasks {
-		f.Evidence = append(
-			f.Evidence,
-			c.Figure("tasks blocked on I/O, median", rules.ProcsBlocked, tasks, "", known),
+		finding.Evidence = append(
+			finding.Evidence,
+			input.Figure("tasks blocked on I/O, median", rules.ProcsBlocked, tasks, "", known),
 		)
 	}
 
@@ -110,30 +110,31 @@ func pressure(r rules.Rule, c *rules.Case) []rules.Finding {
 	swaps := in+out >= swapsPages
 	switch {
 	case waits || swaps:
-		f.Severity = rules.Warning
+		finding.Severity = rules.Warning
 		if swaps {
-			f.Entitle("swap title", v)
-			f.Say("swap", v)
-			v["swaps"] = "so"
-			f.Evidence = append(f.Evidence, c.Figure("pages swapped out, mean", rules.SwapOut, out, "1/s", known))
-			f.Advise("memory", nil)
+			finding.Entitle("swap title", values)
+			finding.Say("swap", values)
+			values["swaps"] = "so"
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("pages swapped out, mean", rules.SwapOut, out, "1/s", known))
+			finding.Advise("memory", nil)
 		}
 		if waits {
-			v["waits"] = "so"
-			f.Say("pressure", v)
+			values["waits"] = "so"
+			finding.Say("pressure", values)
 		}
-		f.Open("opening", v)
-		f.Say("which", nil)
-		f.Advise("record", nil)
+		finding.Open("opening", values)
+		finding.Say("which", nil)
+		finding.Advise("record", nil)
 	case timeline.Max(wait) < noPressureWait && !(timeline.Quantile(blocked, 0.9) > noPressureBlocked) &&
 		!(in+out > noSwapsPages):
-		f.Severity = rules.Info
+		finding.Severity = rules.Info
 		if tasks != tasks {
-			most, cpus := tasksAlwaysWaiting(c, wait)
+			most, cpus := tasksAlwaysWaiting(input, wait)
 			if cpus > 0 {
-				v["cpus"] = rules.Number(cpus)
+				values["cpus"] = rules.Number(cpus)
 			}
-			v["bound"], v["always"] = rules.Part(most), rules.Number(most)
+			values["bound"], values["always"] = rules.Part(most), rules.Number(most)
 
 			key := ""
 			switch {
@@ -143,25 +144,25 @@ func pressure(r rules.Rule, c *rules.Case) []rules.Finding {
 				key = "some"
 			}
 			if key != "" {
-				f.Entitle(key+" title", v)
-				f.Say(key, v)
-				f.Advise("record", nil)
-				return []rules.Finding{f}
+				finding.Entitle(key+" title", values)
+				finding.Say(key, values)
+				finding.Advise("record", nil)
+				return []rules.Finding{finding}
 			}
 		}
 
-		f.Kind = rules.Refutation
+		finding.Kind = rules.Refutation
 		if in+out <= noSwapsPages {
-			v["noswap"] = "so"
+			values["noswap"] = "so"
 		}
-		f.Entitle("calm title", v)
-		f.Say("calm", v)
-		f.Open("calm", v)
+		finding.Entitle("calm title", values)
+		finding.Say("calm", values)
+		finding.Open("calm", values)
 	default:
 		return nil
 	}
 
-	return []rules.Finding{f}
+	return []rules.Finding{finding}
 }
 
 // tasksAlwaysWaiting returns the maximum number of permanently waiting tasks that would explain the

@@ -11,7 +11,7 @@ import (
 const minThrottledS = 3.0
 
 func hostIOThrottled() rules.Rule {
-	r := rules.Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: rules.Cause, Traced: aboveDevice,
+	rule := rules.Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: rules.Cause, Traced: aboveDevice,
 		When:  "plimsoll:psi_io_full:ratio > 0.5 and on() (max(plimsoll:disk_busy:ratio) < 0.6)",
 		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: an I/O limit of a container or cgroup (blkio, io.max), a network file system, or a device that this source does not show.",
 		Words: rules.Words{"waited": "In {{.share}} of the stalled time all tasks waited for I/O, but no device was busy."},
@@ -19,36 +19,36 @@ func hostIOThrottled() rules.Rule {
 			Expect:   "you find the limit that binds; raising it costs nothing if the volume has room",
 			TradeOff: "less isolation from neighbours", NoCommand: "first find the limit"}}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 {
 			return nil
 		}
 
 		cells := timeline.Known(held[0].Values)
-		if flush, _ := flushing(&c.Signals, cells); flush > idleFlush {
+		if flush, _ := flushing(&input.Signals, cells); flush > idleFlush {
 			return nil // the device is busy with flushes, which the busy share does not include
 		}
-		if c.Seconds(cells.And(c.Stall.Cells)) < minThrottledS {
+		if input.Seconds(cells.And(input.Stall.Cells)) < minThrottledS {
 			return nil // a wait that carries over from one interval to the next looks like this too
 		}
-		if rules.Share(c.ContainersHeldBack(), cells.And(c.Stall.Cells)) >= 0.5 {
+		if rules.Share(input.ContainersHeldBack(), cells.And(input.Stall.Cells)) >= 0.5 {
 			return nil // container/io-limit knows the limit that this rule only infers
 		}
 
-		f, ok := r.Condition(c, "host", cells)
+		f, ok := rule.Condition(input, "host", cells)
 		if !ok {
 			return nil
 		}
 
-		full := c.One(rules.PSIIOFull)
-		f.Say("waited", rules.Values{"share": rules.Part(rules.Share(cells, c.Stall.Cells))})
+		full := input.One(rules.PSIIOFull)
+		f.Say("waited", rules.Values{"share": rules.Part(rules.Share(cells, input.Stall.Cells))})
 		f.Evidence = append(f.Evidence,
-			c.Figure("share of time in which all tasks waited for I/O (PSI), mean over these intervals", rules.PSIIOFull,
+			input.Figure("share of time in which all tasks waited for I/O (PSI), mean over these intervals", rules.PSIIOFull,
 				timeline.Mean(timeline.At(full, cells)), "ratio", cells))
 
-		if busiest, ok := busiestInStall(c); ok {
+		if busiest, ok := busiestInStall(input); ok {
 			f.Evidence = append(f.Evidence,
-				c.Figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", rules.DiskBusy,
+				input.Figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", rules.DiskBusy,
 					timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
 		}
 
@@ -56,5 +56,5 @@ func hostIOThrottled() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func hostMemoryLimit() rules.Rule {
-	r := rules.Rule{ID: "host/memory-limit", Title: "Memory is short", Kind: rules.Cause,
+	rule := rules.Rule{ID: "host/memory-limit", Title: "Memory is short", Kind: rules.Cause,
 		When:  "plimsoll:psi_memory_full:ratio > 0.1 or plimsoll:swap_out:rate > 100",
 		Needs: []*rules.Signal{}, AnyOf: []*rules.Signal{rules.PSIMemoryFull, rules.SwapOut},
 		Cause: "The kernel reclaims or swaps memory that the database is using; this can stop every thread, and the reclaim itself writes to the disk. In a container, the container's limit applies, not the host's.",
@@ -16,13 +16,13 @@ func hostMemoryLimit() rules.Rule {
 			Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits",
 			Do: []*rules.Remedy{rules.CacheWithin}}}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 {
 			return nil
 		}
 
 		cells := timeline.Known(held[0].Values)
-		f, ok := r.Condition(c, "host", cells)
+		f, ok := rule.Condition(c, "host", cells)
 		if !ok {
 			return nil
 		}
@@ -46,5 +46,5 @@ func hostMemoryLimit() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func hostSwapping() rules.Rule {
-	r := rules.Rule{ID: "host/swapping", Title: "The database's memory is on the swap device", Kind: rules.Cause,
+	rule := rules.Rule{ID: "host/swapping", Title: "The database's memory is on the swap device", Kind: rules.Cause,
 		When:  "plimsoll:swap_in:rate > 100",
 		Cause: "Memory that was swapped out is read back page by page when it is accessed, and the accessing thread waits for each page. A cache that is partly swapped out causes disk reads that it is meant to avoid, and if swap and data are on one volume, they share its queue.",
 		Words: rules.Words{
@@ -29,13 +29,13 @@ func hostSwapping() rules.Rule {
 				NoCommand: "only you know whether the memory stays free: if not, the kernel kills a process"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 {
 			return nil
 		}
 
 		cells := timeline.Known(held[0].Values)
-		f, ok := r.Condition(c, "host", cells)
+		f, ok := rule.Condition(c, "host", cells)
 		if !ok {
 			return nil
 		}
@@ -61,5 +61,5 @@ func hostSwapping() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

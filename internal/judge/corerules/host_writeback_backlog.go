@@ -54,7 +54,7 @@ func dirtyLimits(c *rules.Case) []rules.Evidence {
 }
 
 func hostWritebackBacklog() rules.Rule {
-	r := rules.Rule{ID: "host/writeback-backlog", Title: "The OS flushes a backlog of its page cache", Kind: rules.Cause,
+	rule := rules.Rule{ID: "host/writeback-backlog", Title: "The OS flushes a backlog of its page cache", Kind: rules.Cause,
 		Traced: behindBuffered,
 		When:   "(plimsoll:memory_dirty:bytes > 20e6 or plimsoll:memory_writeback:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
 		Needs:  []*rules.Signal{rules.MemoryDirty, rules.DiskWritten},
@@ -62,49 +62,51 @@ func hostWritebackBacklog() rules.Rule {
 		Words:  backlogWords,
 		Advice: backlogAdvice}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		dirty := c.One(rules.MemoryDirty)
-		writeback := c.One(rules.MemoryWriteback)
-		written := c.MostWritten(c.Stall.Cells)
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		dirty := input.One(rules.MemoryDirty)
+		writeback := input.One(rules.MemoryWriteback)
+		written := input.MostWritten(input.Stall.Cells)
 
-		b := backlogEpisodes(c, dirty, writeback, written)
-		if b.cells.Count() == 0 || c.Unrelated(b.everywhere) {
+		episodes := backlogEpisodes(input, dirty, writeback, written)
+		if episodes.cells.Count() == 0 || input.Unrelated(episodes.everywhere) {
 			return nil
 		}
 
-		share := rules.Share(b.cells, c.Stall.Cells)
+		share := rules.Share(episodes.cells, input.Stall.Cells)
 		if share < minBacklogCoverage {
 			return nil
 		}
 
-		stood, known := c.StoodBefore()
-		f := r.Finding("page cache")
-		f.Weight = share
-		f.Severity = c.SeverityOf(share)
-		c.Unsure(&f, b.everywhere)
-		f.Windows = c.Windows(b.cells)
-		f.PeriodS = c.Period(b.cells.Close(c.Cells(5e9)))
+		stood, known := input.StoodBefore()
+		finding := rule.Finding("page cache")
+		finding.Weight = share
+		finding.Severity = input.SeverityOf(share)
+		input.Unsure(&finding, episodes.everywhere)
+		finding.Windows = input.Windows(episodes.cells)
+		finding.PeriodS = input.Period(episodes.cells.Close(input.Cells(5e9)))
 
 		// All writes of a stall may be credited to its end, so a median would be zero.
 		// The volume's rate while flushing converts bytes to seconds of waiting.
-		rate := timeline.Quantile(timeline.At(written, b.cells), 0.5)
+		rate := timeline.Quantile(timeline.At(written, episodes.cells), 0.5)
 		if !(rate > rules.MinFlushRate) {
-			rate = timeline.Mean(timeline.At(written, b.cells))
+			rate = timeline.Mean(timeline.At(written, episodes.cells))
 		}
 
-		said := rules.Values{"share": rules.Part(share), "peak": rules.Bytes(b.peak), "rate": rules.Bytes(rate),
+		said := rules.Values{"share": rules.Part(share), "peak": rules.Bytes(episodes.peak),
+			"rate": rules.Bytes(rate),
 			"took": "", "bytes": "", "mib": "", "tolerable": rules.Number(rules.TolerableStallS)}
 		if rate > rules.MinFlushRate {
 			bytes := rules.BackgroundBytes(rate)
-			said["took"] = rules.Seconds(b.peak / rate)
+			said["took"] = rules.Seconds(episodes.peak / rate)
 			said["bytes"] = rules.Value(fmt.Sprintf("%.0f", bytes))
 			said["mib"] = rules.Value(fmt.Sprintf("%.0f", bytes/rules.MiB))
 		}
 
-		f.Say("flushing", said)
-		left, tooLong := leftOver(c, b.cells)
-		fine, inTime, fsyncs := c.Grid.StepSeconds() <= 2, left <= rules.TolerableStallS, leftToFsync(c, b.cells)
-		enough := c.MostlyStood()
+		finding.Say("flushing", said)
+		left, tooLong := leftOver(input, episodes.cells)
+		fine, inTime, fsyncs := input.Grid.StepSeconds() <= 2, left <= rules.TolerableStallS,
+			leftToFsync(input, episodes.cells)
+		enough := input.MostlyStood()
 
 		if fine && inTime {
 			enough = rules.MostlyStoodCoarse
@@ -115,54 +117,56 @@ func hostWritebackBacklog() rules.Rule {
 		// exception to the first two.
 		switch {
 		case known && stood < enough && !fsyncs:
-			f.Severity = rules.Info
-			f.Say("handed", rules.Values{"stood": rules.Part(stood)})
+			finding.Severity = rules.Info
+			finding.Say("handed", rules.Values{"stood": rules.Part(stood)})
 		case known && tooLong >= stillStalled && !fsyncs:
-			f.Severity = rules.Info
-			f.Say("too fast", rules.Values{"left": rules.Seconds(left)})
-		case known && !roomToSpread(c) && !(fine && inTime && fsyncs):
-			f.Severity = rules.Info
-			f.Say("no room", nil)
+			finding.Severity = rules.Info
+			finding.Say("too fast", rules.Values{"left": rules.Seconds(left)})
+		case known && !roomToSpread(input) && !(fine && inTime && fsyncs):
+			finding.Severity = rules.Info
+			finding.Say("no room", nil)
 		}
 
-		for _, k := range c.Cycles() {
-			if k.Flushes != "" && rules.Share(k.Cells.Widen(1, 1), b.cells) >= byCheckpoint {
+		for _, k := range input.Cycles() {
+			if k.Flushes != "" && rules.Share(k.Cells.Widen(1, 1), episodes.cells) >= byCheckpoint {
 				// The checkpoint is the cause; this is its mechanism.
-				f.Weight *= byCheckpoint
-				f.Say("checkpoint", rules.Values{"see": rules.Called(k.Flushes)})
+				finding.Weight *= byCheckpoint
+				finding.Say("checkpoint", rules.Values{"see": rules.Called(k.Flushes)})
 			}
 		}
 
-		f.Evidence = []rules.Evidence{
-			c.Figure("most dirty page cache before a stall", rules.MemoryDirty, b.peak, "bytes", b.cells),
-			c.Figure("dirty page cache at other times, median", rules.MemoryDirty,
-				timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
-			c.Figure("bytes written per second while flushing", rules.DiskWritten, rate, "bytes/s", b.cells),
-			c.Figure("share of the bytes written in the stalls that were in the page cache before", nil, stood,
-				"ratio", b.cells),
-			c.Figure("share of the bytes written in these stalls that came from the dirty bytes", nil, b.fromCache,
-				"ratio", b.cells),
+		finding.Evidence = []rules.Evidence{
+			input.Figure("most dirty page cache before a stall", rules.MemoryDirty, episodes.peak, "bytes",
+				episodes.cells),
+			input.Figure("dirty page cache at other times, median", rules.MemoryDirty,
+				timeline.Quantile(timeline.At(dirty, input.NotStalled()), 0.5), "bytes", input.NotStalled()),
+			input.Figure("bytes written per second while flushing", rules.DiskWritten, rate, "bytes/s",
+				episodes.cells),
+			input.Figure("share of the bytes written in the stalls that were in the page cache before", nil, stood,
+				"ratio", episodes.cells),
+			input.Figure("share of the bytes written in these stalls that came from the dirty bytes", nil, episodes.fromCache,
+				"ratio", episodes.cells),
 		}
 
 		if writeback != nil {
-			f.Evidence = append(f.Evidence,
-				c.Figure("page cache under writeback while flushing, median", rules.MemoryWriteback,
-					timeline.Quantile(timeline.At(writeback, b.cells), 0.5), "bytes", b.cells))
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("page cache under writeback while flushing, median", rules.MemoryWriteback,
+					timeline.Quantile(timeline.At(writeback, episodes.cells), 0.5), "bytes", episodes.cells))
 		}
 
-		f.Evidence = append(f.Evidence, dirtyLimits(c)...)
+		finding.Evidence = append(finding.Evidence, dirtyLimits(input)...)
 
-		f.Evidence = slices.DeleteFunc(f.Evidence,
+		finding.Evidence = slices.DeleteFunc(finding.Evidence,
 			func(e rules.Evidence) bool { return e.Metric != "" && e.Value == nil })
-		f.Advise("bound", said)
-		if !c.LogApart() {
-			f.Advise("apart", rules.Values{"beside": c.BesideLog()})
+		finding.Advise("bound", said)
+		if !input.LogApart() {
+			finding.Advise("apart", rules.Values{"beside": input.BesideLog()})
 		}
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
-	return r
+	return rule
 }
 
 type backlog struct {
@@ -173,65 +177,66 @@ type backlog struct {
 	fromCache  float64 // share of the written bytes
 }
 
-func backlogEpisodes(c *rules.Case, dirty, writeback, written []float64) backlog {
-	b := backlog{cells: make(timeline.Mask, c.Grid.N), everywhere: make(timeline.Mask, c.Grid.N)}
-	look := c.Cells(backlogLookBackS * 1e9)
+func backlogEpisodes(input *rules.Case, dirty, writeback, written []float64) backlog {
+	episodes := backlog{cells: make(timeline.Mask, input.Grid.N), everywhere: make(timeline.Mask, input.Grid.N)}
+	look := input.Cells(backlogLookBackS * 1e9)
 	under := timeline.Where(writeback, func(x float64) bool { return x >= writebackBytes })
-	felt := feltFlush(c)
-	late := lateWrites(c)
+	felt := feltFlush(input)
+	late := lateWrites(input)
 
 	// flushed reports whether an episode is a flush, together with the highest backlog before and during
 	// it, by how much the dirty bytes fell, and the bytes written.
-	flushed := func(e timeline.Episode) (peak, fell, wrote float64, ok bool) {
+	flushed := func(episode timeline.Episode) (peak, fell, wrote float64, ok bool) {
 		// An unbounded queue (blk-throttle's) accepts everything immediately. The pages are then under
 		// writeback instead of dirty.
 		// The backlog builds up before the stall, so include the seconds before it.
-		peak = timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
+		peak = timeline.Max(dirty[max(0, episode.First-look) : episode.Last+1])
 		if writeback != nil {
-			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))
+			peak = max(peak, timeline.Max(writeback[max(0, episode.First-look):episode.Last+1]))
 		}
 
 		if !(peak >= rules.MinBacklogBytes) {
 			return peak, 0, 0, false
 		}
 
-		for k := max(1, e.First); k <= min(e.Last+1, c.Grid.N-1); k++ {
+		for k := max(1, episode.First); k <= min(episode.Last+1, input.Grid.N-1); k++ {
 			if d := dirty[k-1] - dirty[k]; d > 0 {
 				fell += d
 			}
 		}
 
-		wrote = timeline.Sum(written[e.First:e.Last+1]) * c.Grid.StepSeconds()
-		flushing := writeback != nil && under[e.First:e.Last+1].Count()*2 >= e.Cells()
+		wrote = timeline.Sum(written[episode.First:episode.Last+1]) * input.Grid.StepSeconds()
+		flushing := writeback != nil && under[episode.First:episode.Last+1].Count()*2 >= episode.Cells()
 		if !(fell > 0 && fell >= flushShare*wrote) && !flushing {
 			return peak, fell, wrote, false
 		}
 
-		ok = felt(e, flushing) || e.Cells() <= rules.ShortStallCells && late[max(0, e.First-1):e.Last+1].Count() > 0
+		ok = felt(episode, flushing) || episode.Cells() <= rules.ShortStallCells &&
+			late[max(0, episode.First-1):episode.Last+1].Count() > 0
 		return peak, fell, wrote, ok
 	}
 
 	var fell, wrote float64
 	var kept []timeline.Episode
-	for _, e := range c.Stall.Cells.Close(1).Episodes() {
+	for _, e := range input.Stall.Cells.Close(1).Episodes() {
 		if peak, f, w, ok := flushed(e); ok {
 			kept = append(kept, e)
-			b.peak = max(b.peak, peak)
+			episodes.peak = max(episodes.peak, peak)
 			fell, wrote = fell+f, wrote+w
 		}
 	}
 
 	// The test for chance needs flushes outside of stalls as well.
-	for k := range b.everywhere {
-		_, _, _, b.everywhere[k] = flushed(timeline.Episode{First: k, Last: k})
+	for k := range episodes.everywhere {
+		_, _, _, episodes.everywhere[k] = flushed(timeline.Episode{First: k, Last: k})
 	}
 
-	b.cells = timeline.MaskOf(c.Grid.N, kept).And(c.Stall.Cells)
+	episodes.cells = timeline.MaskOf(input.Grid.N, kept).And(input.Stall.Cells)
 	if wrote > 0 {
-		b.fromCache = min(1, fell/wrote)
+		episodes.fromCache = min(1, fell/wrote)
 	}
 
-	return b
+	return episodes
 }
 
 // feltFlush reports whether a flush in an episode made other requests wait, by the first sign that

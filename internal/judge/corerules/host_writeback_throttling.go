@@ -56,83 +56,85 @@ func hostWritebackThrottling() rules.Rule {
 }
 
 // unthrottled judges a saturated device.
-func unthrottled(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Finding, bool) {
+func unthrottled(rule rules.Rule, input *rules.Case, held timeline.Track) (rules.Finding, bool) {
 	dev := held.Labels.Get("device")
-	cells := timeline.Known(held.Values).And(c.Stall.Cells)
-	share := rules.Share(cells, c.Stall.Cells)
-	queue, writes := timeline.At(c.For(rules.DiskQueue, "device", dev), cells),
-		timeline.At(c.For(rules.DiskWrites, "device", dev), cells)
+	cells := timeline.Known(held.Values).And(input.Stall.Cells)
+	share := rules.Share(cells, input.Stall.Cells)
+	queue, writes := timeline.At(input.For(rules.DiskQueue, "device", dev), cells),
+		timeline.At(input.For(rules.DiskWrites, "device", dev), cells)
 
-	written := timeline.Sum(writes) / timeline.Sum(timeline.At(c.For(rules.DiskOps, "device", dev), cells))
+	written := timeline.Sum(writes) / timeline.Sum(timeline.At(input.For(rules.DiskOps, "device", dev), cells))
 	if share < throttlingShare || !(written >= rules.ThrottlingWrite) ||
-		c.Unrelated(timeline.Known(held.Values)) {
+		input.Unrelated(timeline.Known(held.Values)) {
 		return rules.Finding{}, false
 	}
 
 	// A recorded setting decides; without one, only a very long queue suggests that throttling is
 	// off.
-	setting := c.Facts["wbt_lat_usec."+dev]
-	long := timeline.Where(c.For(rules.DiskQueue, "device", dev), func(x float64) bool { return x >= rules.ThrottledQueueMost })
+	setting := input.Facts["wbt_lat_usec."+dev]
+	long := timeline.Where(input.For(rules.DiskQueue, "device", dev), func(x float64) bool { return x >= rules.ThrottledQueueMost })
 	if setting != "" && setting != "0" || setting == "" && rules.Share(long, cells) < longInCells {
 		return rules.Finding{}, false
 	}
 
 	// Without a measurement for this engine and file system, or with one that disagrees, say
 	// nothing.
-	measured := throttled(c, dev)
+	measured := throttled(input, dev)
 	if len(measured) == 0 || slices.ContainsFunc(measured, func(m engineThrottled) bool { return !m.Helps() }) {
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(dev)
-	f.Weight = share
+	finding := rule.Finding(dev)
+	finding.Weight = share
 	said := rules.Values{"device": rules.Called(dev), "queue": rules.Number(timeline.Quantile(queue, 0.5)),
 		"writes": rules.Part(written)}
 
 	if setting == "0" {
-		f.Say("off", said)
+		finding.Say("off", said)
 	} else {
-		f.Weight *= notRecorded
-		f.Entitle("unknown", nil)
-		f.Say("not known", said)
-		f.Close("closing", said)
+		finding.Weight *= notRecorded
+		finding.Entitle("unknown", nil)
+		finding.Say("not known", said)
+		finding.Close("closing", said)
 	}
 
-	f.Severity = c.SeverityOf(f.Weight)
-	if setting == "" && f.Severity == rules.Critical {
-		f.Severity = rules.Warning
+	finding.Severity = input.SeverityOf(finding.Weight)
+	if setting == "" && finding.Severity == rules.Critical {
+		finding.Severity = rules.Warning
 	}
 
-	f.Windows = c.Windows(cells.Close(1))
+	finding.Windows = input.Windows(cells.Close(1))
 	for _, m := range measured {
-		f.Say("measured", rules.Values{"engine": rules.Called(m.product), "filesystem": rules.Called(m.Filesystem),
-			"where": rules.Called(m.Where), "off": rules.Seconds(m.OffS), "on": rules.Seconds(m.OnS)})
+		finding.Say("measured", rules.Values{"engine": rules.Called(m.product),
+			"filesystem": rules.Called(m.Filesystem),
+			"where":      rules.Called(m.Where), "off": rules.Seconds(m.OffS), "on": rules.Seconds(m.OnS)})
 	}
 
 	if len(measured) > 1 {
-		f.Say("file system", nil)
+		finding.Say("file system", nil)
 	}
 
-	f.Evidence = []rules.Evidence{
-		c.Figure("requests in the queue of "+dev+" while stalled and saturated, median", rules.DiskQueue,
+	finding.Evidence = []rules.Evidence{
+		input.Figure("requests in the queue of "+dev+" while stalled and saturated, median", rules.DiskQueue,
 			timeline.Quantile(queue, 0.5), "requests", cells),
-		c.Figure("share of the stalled time in which it was saturated", rules.DiskBusy, share, "ratio", c.Stall.Cells),
-		c.Figure("write await meanwhile, median", rules.DiskWriteAwait,
-			timeline.Quantile(timeline.At(c.For(rules.DiskWriteAwait, "device", dev), cells), 0.5), "seconds", cells),
+		input.Figure("share of the stalled time in which it was saturated", rules.DiskBusy, share, "ratio", input.Stall.Cells),
+		input.Figure("write await meanwhile, median", rules.DiskWriteAwait,
+			timeline.Quantile(timeline.At(input.For(rules.DiskWriteAwait, "device", dev), cells), 0.5),
+			"seconds", cells),
 	}
 
 	for _, name := range []string{"wbt_lat_usec.", "nr_requests.", "scheduler."} {
-		if v := c.Facts[name+dev]; v != "" {
-			f.Evidence = append(f.Evidence, c.Remark(name+dev+" = "+v))
+		if v := input.Facts[name+dev]; v != "" {
+			finding.Evidence = append(finding.Evidence, input.Remark(name+dev+" = "+v))
 		}
 	}
 
-	f.Evidence = slices.DeleteFunc(
-		f.Evidence,
+	finding.Evidence = slices.DeleteFunc(
+		finding.Evidence,
 		func(e rules.Evidence) bool { return e.Metric != "" && e.Value == nil },
 	)
-	f.Advise("on", rules.Values{"device": rules.Called(dev), "harmed": harmed(c.Pack)})
-	return f, true
+	finding.Advise("on", rules.Values{"device": rules.Called(dev), "harmed": harmed(input.Pack)})
+	return finding, true
 }
 
 // engineThrottled is a measurement with the engine's display name.

@@ -305,22 +305,22 @@ func raises(_ *rules.Case, v rules.Values) bool { return v["less"] == "" }
 
 // sizeVolume doubles the cap that binds. How much a burst needs is unknown until it is served. The
 // price is that of a gp3, and is left out if only other types reach that much.
-func sizeVolume(_ *rules.Case, f *rules.Finding) rules.Values {
-	v := rules.Values{"iops": "6000", "mibs": "250", "dollars": "", "less": "", "volume": volumeOf(f)}
-	if strings.HasSuffix(f.Subject, rules.RDSLogVolume) {
-		v["less"] = "yes" // its limits are fixed, and a command would change the data's volume
-		return v
+func sizeVolume(_ *rules.Case, finding *rules.Finding) rules.Values {
+	values := rules.Values{"iops": "6000", "mibs": "250", "dollars": "", "less": "", "volume": volumeOf(finding)}
+	if strings.HasSuffix(finding.Subject, rules.RDSLogVolume) {
+		values["less"] = "yes" // its limits are fixed, and a command would change the data's volume
+		return values
 	}
 
-	if f.Cap == nil {
-		return v
+	if finding.Cap == nil {
+		return values
 	}
 
 	dollars, priced := 0.0, true
 
 	// Only what exceeds the free baseline costs money.
 	iops, mibs := float64(gp3FreeIOPS), float64(gp3FreeMiBs)
-	if limit := f.Cap.IOPS; limit > 0 {
+	if limit := finding.Cap.IOPS; limit > 0 {
 		most := float64(gp3MostIOPS)
 		if limit*(1-asMeasured) >= gp3MostIOPS {
 			most, priced = io2MostIOPS, false
@@ -328,11 +328,11 @@ func sizeVolume(_ *rules.Case, f *rules.Finding) rules.Values {
 		iops = max(gp3FreeIOPS, min(most, math.Ceil(2*limit*(1-asMeasured)/stepIOPS)*stepIOPS))
 		dollars += (iops - max(gp3FreeIOPS, limit)) * gp3IOPSPrice
 		if iops <= limit {
-			v["less"] = "yes"
+			values["less"] = "yes"
 		}
 	}
 
-	if limit := f.Cap.Throughput / rules.MiB; limit > 0 {
+	if limit := finding.Cap.Throughput / rules.MiB; limit > 0 {
 		mibs = max(gp3FreeMiBs, min(gp3MostMiBs, math.Ceil(2*limit*(1-asMeasured)/stepMiBs)*stepMiBs))
 		// A gp3's throughput needs enough IOPS to carry it.
 		if need := mibs / gp3MiBsPerIOPS; need > iops {
@@ -341,16 +341,17 @@ func sizeVolume(_ *rules.Case, f *rules.Finding) rules.Values {
 		}
 		dollars += (mibs - max(gp3FreeMiBs, limit)) * gp3MiBsPrice
 		if mibs <= limit {
-			v["less"] = "yes"
+			values["less"] = "yes"
 		}
 	}
 
-	v["iops"], v["mibs"] = rules.Value(fmt.Sprintf("%.0f", iops)), rules.Value(fmt.Sprintf("%.0f", mibs))
+	values["iops"], values["mibs"] = rules.Value(fmt.Sprintf("%.0f", iops)),
+		rules.Value(fmt.Sprintf("%.0f", mibs))
 	if priced && dollars > 0 {
-		v["dollars"] = rules.Number(dollars)
+		values["dollars"] = rules.Number(dollars)
 	}
 
-	return v
+	return values
 }
 
 // volumeOf is the ID of the EBS volume that a finding is about; "" if it is about a device.

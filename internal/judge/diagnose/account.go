@@ -35,58 +35,59 @@ func accountCounted(c *rules.Case) []Share {
 
 // accountWallClock divides the stalled time by the conditions that held. It also returns the cells
 // that remain unexplained.
-func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
-	of := c.Seconds(c.Stall.Cells)
-	explained := make(timeline.Mask, c.Grid.N)
+func accountWallClock(input *rules.Case) ([]Share, timeline.Mask) {
+	of := input.Seconds(input.Stall.Cells)
+	explained := make(timeline.Mask, input.Grid.N)
 	var out []Share
 	add := func(name string, m timeline.Mask) {
-		if n := m.And(c.Stall.Cells); n.Count() > 0 {
-			out = append(out, Share{Share: name, Seconds: c.Seconds(n), Of: of, Overlaps: true, Note: wallClockNote,
-				Otherwise: rules.Share(m, c.NotStalled())})
+		if n := m.And(input.Stall.Cells); n.Count() > 0 {
+			out = append(out, Share{Share: name, Seconds: input.Seconds(n), Of: of, Overlaps: true,
+				Note:      wallClockNote,
+				Otherwise: rules.Share(m, input.NotStalled())})
 			explained = explained.Or(n)
 		}
 	}
 
 	// Sessions by wait event divide the same time in another way.
 	waited := 0.0
-	for _, e := range c.Pack.Engines() {
+	for _, e := range input.Pack.Engines() {
 		if e.Waited == nil {
 			continue
 		}
-		for _, s := range e.Waited(c) {
+		for _, s := range e.Waited(input) {
 			out, waited = append(out, s), waited+s.Seconds
 		}
 	}
 
 	// Counters credit a wait when it ends, so a checkpoint also explains the cells next to it.
-	for _, k := range c.Cycles() {
+	for _, k := range input.Cycles() {
 		add(duringCheckpoint, k.Cells.Widen(k.Before, k.After))
 	}
 
-	if sat, ok := c.Saturated(); ok {
+	if sat, ok := input.Saturated(); ok {
 		add("a device saturated", sat)
 	}
 
-	if full := c.One(rules.PSIIOFull); full != nil {
+	if full := input.One(rules.PSIIOFull); full != nil {
 		add("all tasks waiting for I/O (PSI)", timeline.Where(full, func(x float64) bool { return x >= 0.5 }))
 	}
 
-	if mem := c.One(rules.PSIMemoryFull); mem != nil {
+	if mem := input.One(rules.PSIMemoryFull); mem != nil {
 		add("all tasks waiting for memory (PSI)", timeline.Where(mem, func(x float64) bool { return x >= 0.5 }))
 	}
 
-	if cpu := c.One(rules.CPUBusy); cpu != nil {
+	if cpu := input.One(rules.CPUBusy); cpu != nil {
 		add("CPUs over 90 % busy", timeline.Where(cpu, func(x float64) bool { return x > 0.9 }))
 	}
 
 	// A log by itself has no conditions, so there is nothing to divide.
-	if len(out) == 0 && c.Stall.Logged {
+	if len(out) == 0 && input.Stall.Logged {
 		return []Share{}, explained
 	}
 
 	// Conditions overlap, so the remainder is not the total minus their sum.
-	rest := c.Stall.Cells.Without(explained)
-	return append(out, Share{Share: unexplained, Seconds: max(0, min(c.Seconds(rest), of-waited)), Of: of,
+	rest := input.Stall.Cells.Without(explained)
+	return append(out, Share{Share: unexplained, Seconds: max(0, min(input.Seconds(rest), of-waited)), Of: of,
 		Note: "none of the above held"}), rest
 }
 

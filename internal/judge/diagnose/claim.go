@@ -43,9 +43,9 @@ func known(x float64) float64 {
 const coarseS = 2.0
 
 // notSeen lists what could not be seen, in a sentence each. samplesS is the sampling period.
-func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
+func notSeen(input *rules.Case, all []JudgedClass, samplesS float64) []string {
 	out := []string{}
-	step := c.Grid.StepSeconds()
+	step := input.Grid.StepSeconds()
 	if len(all) == 0 {
 		return out
 	}
@@ -59,18 +59,18 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 		out = append(out, hiddenByMeans(all)...)
 	}
 
-	out = append(out, undetermined(c)...)
-	if volumesOnly(c) {
+	out = append(out, undetermined(input)...)
+	if volumesOnly(input) {
 		out = append(
 			out, "What a volume did within a minute: its provider reports one-minute sums. A five-second burst at a limit of 3,000 IOPS averages 250.")
 	}
 
-	if len(allClasses(c)) == 0 {
+	if len(allClasses(input)) == 0 {
 		out = append(
 			out, "A few slow operations among many fast ones: these sources report means, not percentiles.")
 	}
 
-	database, device := false, c.Measured(rules.DiskBusy) || c.Measured(rules.DiskWriteAwait)
+	database, device := false, input.Measured(rules.DiskBusy) || input.Measured(rules.DiskWriteAwait)
 	var idle []string
 	for _, x := range all {
 		isDevice := x.Class == string(rules.DeviceWrites) || x.Class == string(rules.DeviceReads)

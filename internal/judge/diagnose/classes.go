@@ -63,9 +63,9 @@ type classes struct {
 }
 
 // allClasses returns the distributions of a case, grouped by subject and sorted by instance.
-func allClasses(c *rules.Case) []*classes {
+func allClasses(input *rules.Case) []*classes {
 	var out []*classes
-	for _, d := range distributions(c.Pack) {
+	for _, kind := range distributions(input.Pack) {
 		type class struct {
 			bound float64
 			track timeline.Track
@@ -73,7 +73,7 @@ func allClasses(c *rules.Case) []*classes {
 
 		byInstance := map[string][]class{}
 		var instances []string
-		for _, t := range c.Signal(d.signal) {
+		for _, t := range input.Signal(kind.signal) {
 			bound, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
 			if err != nil || math.IsNaN(bound) {
 				continue // not a class
@@ -93,7 +93,7 @@ func allClasses(c *rules.Case) []*classes {
 			slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(a.bound, b.bound) })
 			all = slices.CompactFunc(all, func(a, b class) bool { return a.bound == b.bound })
 
-			h := &classes{distribution: d, instance: name, step: c.Grid.StepSeconds()}
+			h := &classes{distribution: kind, instance: name, step: input.Grid.StepSeconds()}
 			for _, x := range all {
 				h.boundsS, h.upTo = append(h.boundsS, x.bound), append(h.upTo, x.track.Values)
 			}
@@ -255,7 +255,7 @@ func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration
 
 // covered returns the share of slots with operations that have enough of them for a percentile, of
 // all slots and of those with stalled time; 1 if there are none.
-func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all, stalled float64) {
+func (h *classes) covered(c *rules.Case, slot time.Duration, wanted percentile) (all, stalled float64) {
 	g := c.Grid
 	whole := g.Time(g.N - 1).Sub(g.Start(0))
 	counts := make([]float64, (whole+slot-1)/slot)
@@ -282,7 +282,7 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 		}
 
 		// Rounded, because rates times steps are counts with errors of rounding.
-		if math.Round(n) >= p.least {
+		if math.Round(n) >= wanted.least {
 			enough++
 			if stalls[i] {
 				enoughStalled++

@@ -83,43 +83,44 @@ func spreadBounds() []float64 {
 
 // detail collects from a case everything that a page shows, each series reduced to the given number of
 // slots.
-func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
-	d := &Detail{Stalled: spans(c, c.Stall.Cells)}
-	if cycles := c.Cycles(); len(cycles) > 0 {
-		d.Checkpoints = spans(c, cycles[0].Cells)
+func detail(input *rules.Case, runs []timeline.Episode, slots int) *Detail {
+	out := &Detail{Stalled: spans(input, input.Stall.Cells)}
+	if cycles := input.Cycles(); len(cycles) > 0 {
+		out.Checkpoints = spans(input, cycles[0].Cells)
 	}
 
 	slots = min(max(slots, 1), SlotsMax)
 	add := func(p Plot, names []string, series [][]float64) {
 		for i, vals := range series {
 			if vals != nil && timeline.Count(vals) > 1 {
-				p.Tracks = append(p.Tracks, reduceRuns(c.Grid, runs, names[i], p.Unit, vals, slots)...)
+				p.Tracks = append(p.Tracks, reduceRuns(input.Grid, runs, names[i], p.Unit, vals, slots)...)
 			}
 		}
 		if len(p.Tracks) > 0 {
-			d.Plots = append(d.Plots, p)
+			out.Plots = append(out.Plots, p)
 		}
 	}
 
 	one := func(title string, signal *rules.Signal) {
-		add(Plot{Title: title, Unit: signal.Unit, Signal: signal.Name}, []string{title}, [][]float64{c.One(signal)})
+		add(Plot{Title: title, Unit: signal.Unit, Signal: signal.Name}, []string{title},
+			[][]float64{input.One(signal)})
 	}
-	s := c.Stall
+	s := input.Stall
 	add(Plot{Title: s.Subject + ", mean latency", Unit: "seconds", LimitS: s.Threshold},
 		[]string{"mean latency"}, [][]float64{s.Latency})
-	kept := allClasses(c)
+	kept := allClasses(input)
 
 	if len(runs) == 1 {
-		d.Plots = append(d.Plots, percentilePlots(c, kept, slots)...)
+		out.Plots = append(out.Plots, percentilePlots(input, kept, slots)...)
 	}
 
 	add(Plot{Title: s.Subject + ", completed", Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
-	for _, p := range enginePlots(c) {
+	for _, p := range enginePlots(input) {
 		one(p.Title, p.Signal)
 	}
 
 	one("page cache dirty", rules.MemoryDirty)
-	devices := busiestDevices(c)
+	devices := busiestDevices(input)
 	for _, of := range []rules.Plot{
 		{Title: "busy", Signal: rules.DiskBusy},
 		{Title: "IOPS", Signal: rules.DiskOps},
@@ -135,7 +136,7 @@ func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 		}
 		series := make([][]float64, len(devices))
 		for i, dev := range devices {
-			series[i] = c.For(of.Signal, "device", dev)
+			series[i] = input.For(of.Signal, "device", dev)
 		}
 		add(p, devices, series)
 	}
@@ -144,10 +145,10 @@ func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 
 	// A heat map has evenly spaced slots, which an axis with cuts cannot show.
 	if len(runs) == 1 {
-		d.Latencies = spreads(c, kept)
+		out.Latencies = spreads(input, kept)
 	}
 
-	return d
+	return out
 }
 
 // enginePlots returns the signals that engines want plotted.
@@ -239,20 +240,20 @@ func (h *classes) spread(c *rules.Case) *Spread {
 
 // meanSpread counts operations by time and by the mean latency of their cell; nil if no latency is
 // known.
-func meanSpread(c *rules.Case) *Spread {
-	stall := c.Stall
-	if stall.Latency == nil || stall.Ops == nil || c.Grid.N == 0 {
+func meanSpread(input *rules.Case) *Spread {
+	stall := input.Stall
+	if stall.Latency == nil || stall.Ops == nil || input.Grid.N == 0 {
 		return nil
 	}
 
-	out, slot := newSpread(c, stall.Subject, spreadBounds())
+	out, slot := newSpread(input, stall.Subject, spreadBounds())
 	stalled, seen, inStall := make([]float64, spreadClasses+1), 0.0, 0.0
 	for k, latency := range stall.Latency {
 		if !(stall.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
 			continue
 		}
 
-		n := stall.Ops[k] * c.Grid.StepSeconds()
+		n := stall.Ops[k] * input.Grid.StepSeconds()
 
 		// A sampled latency of 0 only means that no sample caught a waiting operation.
 		if latency <= 0 {
@@ -264,7 +265,7 @@ func meanSpread(c *rules.Case) *Spread {
 		}
 
 		class, _ := slices.BinarySearch(out.BoundsS, latency)
-		out.Operations[c.Grid.Start(k).Sub(out.From)/slot][class] += n
+		out.Operations[input.Grid.Start(k).Sub(out.From)/slot][class] += n
 		seen += n
 
 		if stall.Cells[k] {

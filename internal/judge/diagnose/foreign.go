@@ -20,26 +20,26 @@ type deviceOwnership struct {
 	seen bool
 }
 
-func ownershipOf(c *rules.Case) deviceOwnership {
-	f := deviceOwnership{c: c}
-	files := c.FilesDevice()
+func ownershipOf(input *rules.Case) deviceOwnership {
+	owned := deviceOwnership{c: input}
+	files := input.FilesDevice()
 	if files == "" {
-		return f
+		return owned
 	}
 
-	f.own = map[string]bool{files: true}
-	for _, e := range c.Pack.Engines() {
-		folder := c.Facts[e.Folder]
+	owned.own = map[string]bool{files: true}
+	for _, e := range input.Pack.Engines() {
+		folder := input.Facts[e.Folder]
 		if e.Folder == "" || folder == "" {
 			continue
 		}
 
-		f.addOpen(e.Programs)
-		for name, value := range c.Facts {
+		owned.addOpen(e.Programs)
+		for name, value := range input.Facts {
 			at, isMount := strings.CutPrefix(name, "mount.")
 			if fields := strings.Fields(value); isMount && len(fields) > 0 &&
 				strings.HasPrefix(at, path.Clean(folder)+"/") {
-				f.own[path.Base(fields[len(fields)-1])] = true
+				owned.own[path.Base(fields[len(fields)-1])] = true
 			}
 		}
 	}
@@ -48,25 +48,25 @@ func ownershipOf(c *rules.Case) deviceOwnership {
 	// carries the stripe. Repeat until no device is added, because layers may be several deep.
 	for grown := true; grown; {
 		grown = false
-		for name, value := range c.Facts {
+		for name, value := range input.Facts {
 			upper, isLayer := strings.CutPrefix(name, "below.")
 			if !isLayer {
 				continue
 			}
 
 			all := append(strings.Fields(value), upper)
-			if !slices.ContainsFunc(all, func(d string) bool { return f.own[d] }) {
+			if !slices.ContainsFunc(all, func(d string) bool { return owned.own[d] }) {
 				continue
 			}
 
 			for _, d := range all {
-				grown = grown || !f.own[d]
-				f.own[d] = true
+				grown = grown || !owned.own[d]
+				owned.own[d] = true
 			}
 		}
 	}
 
-	return f
+	return owned
 }
 
 // addOpen adds the devices of files that the engine's processes have open, as the host reports

@@ -181,7 +181,7 @@ type held struct {
 // gather evaluates every signal on every recording that has its metrics.
 func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline.Grid,
 	progress func(done, total int)) (*signals, error) {
-	s := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
+	gathered := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
 	for i := range readers {
 		of, err := sumsOf(ctx, readers[i], grid.Start(0), grid.Time(grid.N-1))
 		if err != nil {
@@ -211,12 +211,12 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 			defer mu.Unlock()
 			if large {
 				tracks = nil
-				s.tooLarge = append(s.tooLarge, tooLarge(readers, grid, sig, err))
+				gathered.tooLarge = append(gathered.tooLarge, tooLarge(readers, grid, sig, err))
 			}
 
 			if len(tracks) > 0 {
-				s.tracks[sig.Name] = tracks
-				s.periods[sig.Name] = roundStep(period(readers, sig))
+				gathered.tracks[sig.Name] = tracks
+				gathered.periods[sig.Name] = roundStep(period(readers, sig))
 			}
 
 			done++
@@ -231,8 +231,8 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	err := group.Wait()
 
 	// Signals are evaluated concurrently; sort so that the report does not depend on which finished first.
-	slices.SortFunc(s.tooLarge, func(a, b rules.Trouble) int { return strings.Compare(a.Text, b.Text) })
-	return s, err
+	slices.SortFunc(gathered.tooLarge, func(a, b rules.Trouble) int { return strings.Compare(a.Text, b.Text) })
+	return gathered, err
 }
 
 // tooLarge reports a signal that is unknown because its samples do not fit in memory.

@@ -86,20 +86,20 @@ func conditions(ctx context.Context, c *rules.Case, sig *signals, pack *rules.Pa
 
 // detectors returns the stalls that can form incidents, the one closest to clients first. They are
 // those of databases, and of devices while no database reports client latency.
-func detectors(c *rules.Case) (order []int, sources []incident.Source) {
-	watched := make(timeline.Mask, c.Grid.N)
-	for i, s := range c.Symptoms {
+func detectors(input *rules.Case) (order []int, sources []incident.Source) {
+	watched := make(timeline.Mask, input.Grid.N)
+	for i, s := range input.Symptoms {
 		order = append(order, i)
 		if s.IsDatabase {
 			// The database's source may end up to one sample earlier or later than the device's.
-			between := int(s.PeriodS / c.Grid.StepSeconds())
+			between := int(s.PeriodS / input.Grid.StepSeconds())
 			watched = watched.Or(s.Observed.Widen(between, between))
 		}
 	}
 
 	// Client latency comes first, because waiting clients are what a stall is. Devices are a substitute.
 	rank := func(i int) int {
-		s := c.Symptoms[i]
+		s := input.Symptoms[i]
 		switch {
 		case s.IsDatabase && s.Foremost:
 			return 0
@@ -107,7 +107,7 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 			return 1
 		case s.IsDatabase:
 			return 2
-		case s.Aside && outwaitsDevices(s, c.Symptoms):
+		case s.Aside && outwaitsDevices(s, input.Symptoms):
 			return 3
 		case !s.Aside:
 			return 4
@@ -118,18 +118,18 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)),
-			cmp.Compare(c.Symptoms[b].Cells.Count(), c.Symptoms[a].Cells.Count()))
+			cmp.Compare(input.Symptoms[b].Cells.Count(), input.Symptoms[a].Cells.Count()))
 	})
 
 	for _, i := range order {
-		s := c.Symptoms[i]
+		s := input.Symptoms[i]
 
 		// Where a database reports its latency, a slow device is at most a cause and starts no incident.
 		stalled := s.AsSampled()
 		if !s.IsDatabase {
 			stalled = stalled.Without(watched)
 		}
-		sources = append(sources, incident.Source{Stalled: stalled, Slow: slow(s), Harm: harm(c, s)})
+		sources = append(sources, incident.Source{Stalled: stalled, Slow: slow(s), Harm: harm(input, s)})
 	}
 
 	return order, sources

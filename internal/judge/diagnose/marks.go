@@ -103,32 +103,32 @@ func marked(c *rules.Case, s rules.Stall, marks []recording.Mark) []Marked {
 }
 
 // side measures the cells between two times.
-func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
+func side(c *rules.Case, stall rules.Stall, from, to time.Time) Side {
 	out := Side{From: from, To: to}
 	cells := make(timeline.Mask, c.Grid.N)
 	for k := range cells {
 		cells[k] = !c.Grid.Start(k).Before(from) && !c.Grid.Time(k).After(to)
 	}
 
-	if s.Observed != nil {
-		out.WatchedS = c.Seconds(cells.And(s.Observed))
+	if stall.Observed != nil {
+		out.WatchedS = c.Seconds(cells.And(stall.Observed))
 	}
 
-	if s.Cells != nil {
-		out.StalledS = c.Seconds(cells.And(s.AsSampled()))
+	if stall.Cells != nil {
+		out.StalledS = c.Seconds(cells.And(stall.AsSampled()))
 	}
 
 	ops, waited, known, timed := 0.0, 0.0, 0, 0.0
 	for k, on := range cells {
-		if !on || k >= len(s.Ops) || !(s.Ops[k] >= 0) {
+		if !on || k >= len(stall.Ops) || !(stall.Ops[k] >= 0) {
 			continue
 		}
 		known++
-		ops += s.Ops[k]
+		ops += stall.Ops[k]
 		// Weight each interval's latency by its operations: the mean is per operation.
-		if k < len(s.Latency) && s.Latency[k] >= 0 {
-			waited += s.Latency[k] * s.Ops[k]
-			timed += s.Ops[k]
+		if k < len(stall.Latency) && stall.Latency[k] >= 0 {
+			waited += stall.Latency[k] * stall.Ops[k]
+			timed += stall.Ops[k]
 		}
 	}
 

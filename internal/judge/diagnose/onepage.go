@@ -55,7 +55,7 @@ func onePage(ctx context.Context, pack *rules.Pack, in []recording.Reader, metri
 		return nil, nil
 	}
 
-	p := &page{to: last, counters: pack.CountedMetrics()}
+	totals := &page{to: last, counters: pack.CountedMetrics()}
 	all := make([][]recording.Series, len(in))
 	for i, r := range in {
 		var err error
@@ -69,35 +69,35 @@ func onePage(ctx context.Context, pack *rules.Pack, in []recording.Reader, metri
 
 		for _, s := range all[i] {
 			if began := startOf(s); !began.IsZero() && began.Before(last) &&
-				(p.from.IsZero() || began.Before(p.from)) {
-				p.from, p.known = began, true
+				(totals.from.IsZero() || began.Before(totals.from)) {
+				totals.from, totals.known = began, true
 			}
 		}
 	}
 
-	if !p.known {
-		p.from = last.Add(-sinceUnknown)
+	if !totals.known {
+		totals.from = last.Add(-sinceUnknown)
 	}
 
-	p.began, p.at = p.from, p.to
-	p.step = max(p.to.Sub(p.from)/pageCells, time.Second).Truncate(time.Second)
+	totals.began, totals.at = totals.from, totals.to
+	totals.step = max(totals.to.Sub(totals.from)/pageCells, time.Second).Truncate(time.Second)
 
 	// The grid's cells begin at multiples of the step since 1970.
 	since := func(t time.Time) int64 {
-		return int64(math.Floor(float64(t.UnixMilli()) / float64(p.step.Milliseconds())))
+		return int64(math.Floor(float64(t.UnixMilli()) / float64(totals.step.Milliseconds())))
 	}
-	p.from, p.to = time.UnixMilli(since(p.from)*p.step.Milliseconds()),
-		time.UnixMilli((since(p.to)+1)*p.step.Milliseconds())
+	totals.from, totals.to = time.UnixMilli(since(totals.from)*totals.step.Milliseconds()),
+		time.UnixMilli((since(totals.to)+1)*totals.step.Milliseconds())
 
 	for i, r := range in {
-		m, err := p.since(ctx, r, all[i], len(in) > 1)
+		m, err := totals.since(ctx, r, all[i], len(in) > 1)
 		if err != nil {
 			return nil, err
 		}
-		p.readers = append(p.readers, m)
+		totals.readers = append(totals.readers, m)
 	}
 
-	return p, nil
+	return totals, nil
 }
 
 // startOf returns when a process started, if the series says so.

@@ -56,8 +56,8 @@ func client(c *rules.Case) []rules.Stall {
 }
 
 // periods returns the hours or days of a long recording in which anything was watched.
-func periods(c *rules.Case) []Period {
-	whole := c.Whole()
+func periods(input *rules.Case) []Period {
+	whole := input.Whole()
 	length := whole.To.Sub(whole.From)
 
 	unit := time.Hour
@@ -69,8 +69,8 @@ func periods(c *rules.Case) []Period {
 	}
 
 	var out []Period
-	all := client(c)
-	for k := range c.Grid.N {
+	all := client(input)
+	for k := range input.Grid.N {
 		watched, stalled, ops, worst := false, false, 0.0, -1.0
 		for _, s := range all {
 			watched = watched || s.Observed[k]
@@ -89,13 +89,13 @@ func periods(c *rules.Case) []Period {
 		}
 
 		// Hours and days of UTC, as in the report's times.
-		from := c.Grid.Start(k).Truncate(unit)
+		from := input.Grid.Start(k).Truncate(unit)
 		if n := len(out); n == 0 || !out[n-1].From.Equal(from) {
 			out = append(out, Period{From: from, To: from.Add(unit)})
 		}
 
 		p := &out[len(out)-1]
-		step := c.Grid.StepSeconds()
+		step := input.Grid.StepSeconds()
 		p.WatchedS += step
 		p.Operations += ops * step
 

@@ -76,7 +76,7 @@ func Wants(pack *rules.Pack) func(metric string) bool { return pack.Wants }
 // read, the context ends or there is nothing to judge, and with an [UnknownIncidentError].
 func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, error) {
 	in := ordered(given)
-	c, sig, err := lay(ctx, in, opt)
+	input, sig, err := lay(ctx, in, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -87,23 +87,23 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 		}
 	}
 
-	held, err := conditions(ctx, c, sig, opt.Pack)
+	held, err := conditions(ctx, input, sig, opt.Pack)
 	if err != nil {
 		return nil, err
 	}
 
-	all, more, err := incidents(ctx, c, opt.Pack, held, progress)
+	all, more, err := incidents(ctx, input, opt.Pack, held, progress)
 	if err != nil {
 		return nil, err
 	}
 
-	worse, err := gotWorse(ctx, c, opt.Pack, held, all)
+	worse, err := gotWorse(ctx, input, opt.Pack, held, all)
 	if err != nil {
 		return nil, err
 	}
 
 	// Stretches that got worse are compared on the coarse grid, so only stalls are refined.
-	all, cut, err := refine(ctx, in, c, sig.step, all, opt, progress)
+	all, cut, err := refine(ctx, in, input, sig.step, all, opt, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -113,22 +113,22 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 
 	// Stalls of devices that no judged database uses are listed separately: they explain none of its
 	// waiting.
-	all, elsewhere := ownershipOf(c).without(all)
+	all, elsewhere := ownershipOf(input).without(all)
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
 
-	report := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(),
-		Missing:       unjudged(c, opt.Pack),
+	report := &Report{Version: Version, Sources: Describe(given), Span: input.Whole(),
+		Missing:       unjudged(input, opt.Pack),
 		MoreIncidents: more, Incidents: []Incident{}, Lost: lostOf(given)}
-	marks := marksOf(c, in, opt)
-	shown, err := describe(ctx, report, c, all, held, opt, marks)
+	marks := marksOf(input, in, opt)
+	shown, err := describe(ctx, report, input, all, held, opt, marks)
 	if err != nil {
 		return nil, err
 	}
 
 	report.Elsewhere = elsewhereOf(append(elsewhere, report.Elsewhere...))
-	report.act(all, in, markedIn(c, in), opt.Kept)
+	report.act(all, in, markedIn(input, in), opt.Kept)
 	runs := runsOf(shown)
 	report.Runs, report.Timeline = spansOf(shown, runs), plot(shown, runs)
 
@@ -137,15 +137,15 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 		report.Detail = detail(shown, runs, opt.Slots)
 	}
 
-	report.Judged = judgedClasses(c)
-	report.WatchedS, report.Periods, report.WorstMinutes = watchedS(c), periods(c), worstMinutes(c)
-	report.NotSeen = notSeen(c, report.Judged, sig.step.Seconds())
-	left := headroom.Of(c, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
+	report.Judged = judgedClasses(input)
+	report.WatchedS, report.Periods, report.WorstMinutes = watchedS(input), periods(input), worstMinutes(input)
+	report.NotSeen = notSeen(input, report.Judged, sig.step.Seconds())
+	left := headroom.Of(input, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
 	report.Headroom, report.Balances = left.All, left.Balances
-	report.member, report.active = rules.MemberOf(c), shown.Stall.Active.Count() > 0
+	report.member, report.active = rules.MemberOf(input), shown.Stall.Active.Count() > 0
 	report.Verdict = verdict(report, opt.Pack, report.active, opt.Incident)
 
-	if c.SinceStart {
+	if input.SinceStart {
 		report.Span = Span{From: sig.page.began.UTC(), To: sig.page.at.UTC()}
 		report.NotSeen = append(
 			report.NotSeen, "What happened when: one sample of each series is a sum since the process began.")
@@ -180,36 +180,39 @@ func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked, kept st
 
 // describe fills in the findings and returns the case to plot: the whole recording, or the
 // requested incident.
-func describe(ctx context.Context, report *Report, c *rules.Case, all []*judged, held []condition,
+func describe(ctx context.Context, report *Report, input *rules.Case, all []*judged, held []condition,
 	opt Options,
 	marks []recording.Mark) (*rules.Case, error) {
-	everywhere := timeline.Episode{First: 0, Last: c.Grid.N - 1}
-	whole := func(rule rules.Rule) bool { return (rule.Whole || len(all) == 0) && (rule.Sums || !c.SinceStart) }
-	general, err := judgeRules(ctx, c, opt.Pack, held, everywhere, whole)
+	everywhere := timeline.Episode{First: 0, Last: input.Grid.N - 1}
+	whole := func(rule rules.Rule) bool {
+		return (rule.Whole || len(all) == 0) &&
+			(rule.Sums || !input.SinceStart)
+	}
+	general, err := judgeRules(ctx, input, opt.Pack, held, everywhere, whole)
 	if err != nil {
 		return nil, err
 	}
 
-	markOngoing(c, general, linger{})
-	general, report.Elsewhere = ownershipOf(c).general(general)
-	report.Marks = marked(c, leading(c, all, opt), marks)
+	markOngoing(input, general, linger{})
+	general, report.Elsewhere = ownershipOf(input).general(general)
+	report.Marks = marked(input, leading(input, all, opt), marks)
 
 	if len(all) == 0 {
-		report.Findings, report.Account, report.Measured = general, account(c), c.Traced()
-		report.Stalls = summarise(c, c.Seconds(c.Stall.Observed))
-		return c, nil
+		report.Findings, report.Account, report.Measured = general, account(input), input.Traced()
+		report.Stalls = summarise(input, input.Seconds(input.Stall.Observed))
+		return input, nil
 	}
 
 	for i, j := range all {
 		if j.worse {
-			report.Incidents = append(report.Incidents, j.worseIncident(i+1, c, opt.Pack))
+			report.Incidents = append(report.Incidents, j.worseIncident(i+1, input, opt.Pack))
 			continue
 		}
-		report.Incidents = append(report.Incidents, j.incident(i+1, c, opt.Pack))
+		report.Incidents = append(report.Incidents, j.incident(i+1, input, opt.Pack))
 	}
 
 	// Findings of the whole recording and of the shown incident form one ranked list.
-	incidentsOngoing(c, report.Incidents, marks)
+	incidentsOngoing(input, report.Incidents, marks)
 	n := max(opt.Incident, 1) - 1
 	report.Incident = n + 1
 	x, shown := report.Incidents[n], all[n].c
@@ -217,11 +220,11 @@ func describe(ctx context.Context, report *Report, c *rules.Case, all []*judged,
 	rank(report.Findings)
 	report.Account, report.Stalls, report.Measured = x.Account, x.Stalls, x.Measured
 
-	if opt.Incident == 0 && shown.Whole() != c.Whole() {
+	if opt.Incident == 0 && shown.Whole() != input.Whole() {
 		// Plot the whole time, using the leading detector of the worst incident.
 		lead := all[n].lead()
-		all := *c
-		all.Stall = detector(c, lead)
+		all := *input
+		all.Stall = detector(input, lead)
 		return &all, nil
 	}
 
@@ -283,54 +286,55 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 
 func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	pack := opt.Pack
-	c := rules.NewCase(pack, sig.grid, sig.get)
-	c.SlowFrom(opt.SlowFromS)
-	c.Sampled(sig.periodsS())
-	c.Trouble = trouble(in)
-	c.Unsampled = within(sig.grid, holesOf(in))
+	input := rules.NewCase(pack, sig.grid, sig.get)
+	input.SlowFrom(opt.SlowFromS)
+	input.Sampled(sig.periodsS())
+	input.Trouble = trouble(in)
+	input.Unsampled = within(sig.grid, holesOf(in))
 
 	seen := map[string]bool{}
 	for _, r := range in {
 		for _, s := range r.Sources() {
-			maps.Copy(c.Facts, s.Facts)
+			maps.Copy(input.Facts, s.Facts)
 			seen[s.Engine] = true
 			// Clocks counts the independent clocks that could disagree. A benchmark ran at another
 			// time, and a trace uses the clock of its host.
 			if s.Kind != "fio" && s.Kind != "benchmark" && s.Kind != "trace" {
-				c.Clocks++
+				input.Clocks++
 			}
 		}
 	}
 
 	for _, e := range pack.Engines() {
-		if seen[e.Database] || c.Measured(e.Anchor) {
-			c.Engines = append(c.Engines, e.Database)
+		if seen[e.Database] || input.Measured(e.Anchor) {
+			input.Engines = append(input.Engines, e.Database)
 		}
 	}
 
 	// A source's statements about its machine take precedence over what its series imply.
-	if t := c.MachineType(); t != "" && c.Facts[rules.FactMachine] == "" {
-		c.Facts[rules.FactMachine] = t
+	if t := input.MachineType(); t != "" && input.Facts[rules.FactMachine] == "" {
+		input.Facts[rules.FactMachine] = t
 	}
 
-	c.Provisioned, c.Machine = headroom.Provisioned(c, opt.Known), headroom.MachineOf(c, opt.Known)
+	input.Provisioned, input.Machine = headroom.Provisioned(input, opt.Known),
+		headroom.MachineOf(input, opt.Known)
 
 	// If the devices measured belong to another machine than the database, they must not explain
 	// its stalls.
-	if c.Elsewhere = rules.FindElsewhere(c); c.Elsewhere != nil {
+	if input.Elsewhere = rules.FindElsewhere(input); input.Elsewhere != nil {
 		sig.drop(rules.OfDevices())
 	}
 
-	c.Symptoms = detect(c)
-	c.Stall = primary(c.Symptoms)
+	input.Symptoms = detect(input)
+	input.Stall = primary(input.Symptoms)
 
 	// Rules index these masks even if no class of operation was watched.
-	if c.Stall.Cells == nil {
-		c.Stall.Cells = make(timeline.Mask, c.Grid.N)
-		c.Stall.Active = make(timeline.Mask, c.Grid.N)
+	if input.Stall.Cells == nil {
+		input.Stall.Cells = make(timeline.Mask, input.Grid.N)
+		input.Stall.Active = make(timeline.Mask, input.Grid.N)
 	}
 
-	return c
+	return input
 }
 
 // Describe returns the sources of the recordings' samples.

@@ -48,12 +48,12 @@ func usualSpan(metrics []recording.Metric, first, last time.Time) (time.Time, ti
 func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 	var out []rules.Trouble
 	from, to := grid.Start(0), grid.Time(grid.N-1)
-	for _, h := range holding {
+	for _, recorded := range holding {
 		var first recording.Metric
 		var at time.Time
 
-		n := 0
-		for _, m := range h.metrics {
+		count := 0
+		for _, m := range recorded.metrics {
 			var stray time.Time
 			switch {
 			// A time that the user gave is not a stray, however far away it is.
@@ -65,24 +65,24 @@ func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 				continue
 			}
 
-			if n++; n == 1 {
+			if count++; count == 1 {
 				first, at = m, stray
 			}
 		}
 
-		if n == 0 {
+		if count == 0 {
 			continue
 		}
 
 		name := ""
-		if all := h.reader.Sources(); len(all) > 0 {
+		if all := recorded.reader.Sources(); len(all) > 0 {
 			name = all[0].Name
 		}
 
 		out = append(out, rules.Trouble{
 			Kind: string(recording.NoteClock), Source: name, Span: rules.Span{From: from, To: to},
 			Text: fmt.Sprintf("metrics with samples years away from the rest: %d (first: %s at %s); these samples were ignored. Use --from and --to to select another time",
-				n, first.Name, at.UTC().Format("2006-01-02")),
+				count, first.Name, at.UTC().Format("2006-01-02")),
 		})
 	}
 

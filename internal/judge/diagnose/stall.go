@@ -20,30 +20,30 @@ const (
 )
 
 // detect runs every detector that has its data, the ones closest to clients first.
-func detect(c *rules.Case) []rules.Stall {
+func detect(input *rules.Case) []rules.Stall {
 	var out []rules.Stall
 	add := func(s rules.Stall) {
 		s.Active = underLoad(s)
 		out = append(out, s)
 	}
 
-	for _, e := range c.Pack.Engines() {
+	for _, e := range input.Pack.Engines() {
 		if e.Stalls == nil {
 			continue
 		}
-		for _, s := range e.Stalls(&c.Signals) {
+		for _, s := range e.Stalls(&input.Signals) {
 			if !s.Logged {
-				s = rules.ApartFew(c.Time, s)
+				s = rules.ApartFew(input.Time, s)
 			}
 			add(s)
 		}
 	}
 
-	for _, s := range rules.BenchStalls(&c.Signals) {
+	for _, s := range rules.BenchStalls(&input.Signals) {
 		add(s)
 	}
 
-	below := c.JudgedBelow()
+	below := input.JudgedBelow()
 	for _, of := range []struct {
 		await, ops *rules.Signal
 		stall      rules.Stall
@@ -52,48 +52,48 @@ func detect(c *rules.Case) []rules.Stall {
 		{rules.DiskReadAwait, rules.DiskReads,
 			rules.Stall{Rule: "disk/slow-reads", Class: rules.DeviceReads, Aside: true}},
 	} {
-		for _, track := range c.Signal(of.await) {
+		for _, track := range input.Signal(of.await) {
 			// A device below another serves the same requests: count them once.
 			if below[track.Labels.Get("device")] {
 				continue
 			}
 
-			s := of.stall
-			s.Subject, s.Of = track.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
-			s.Ops = c.For(of.ops, "device", s.Subject)
+			stall := of.stall
+			stall.Subject, stall.Of = track.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
+			stall.Ops = input.For(of.ops, "device", stall.Subject)
 
 			// One latency of both kinds is judged once, by all requests.
-			if all := c.For(rules.DiskOps, "device", s.Subject); all != nil && c.CombinedLatency(s.Subject) {
-				if s.Class == rules.DeviceReads {
+			if all := input.For(rules.DiskOps, "device", stall.Subject); all != nil && input.CombinedLatency(stall.Subject) {
+				if stall.Class == rules.DeviceReads {
 					continue
 				}
-				s.Combined, s.Ops = true, all
-				s.Of = []*rules.Signal{of.await, rules.DiskOps}
+				stall.Combined, stall.Ops = true, all
+				stall.Of = []*rules.Signal{of.await, rules.DiskOps}
 			}
 
-			if s.Ops == nil {
+			if stall.Ops == nil {
 				continue
 			}
 
-			s.Waiting = make([]float64, len(s.Ops))
-			for k := range s.Waiting {
+			stall.Waiting = make([]float64, len(stall.Ops))
+			for k := range stall.Waiting {
 				// Without operations nothing waits, even if the latency is NaN.
-				if s.Waiting[k] = track.Values[k] * s.Ops[k]; s.Ops[k] == 0 {
-					s.Waiting[k] = 0
+				if stall.Waiting[k] = track.Values[k] * stall.Ops[k]; stall.Ops[k] == 0 {
+					stall.Waiting[k] = 0
 				}
 			}
 
-			s.Queued = frozen(c, s.Subject)
-			if s, ok := byDevice(c, s); ok {
+			stall.Queued = frozen(input, stall.Subject)
+			if s, ok := byDevice(input, stall); ok {
 				add(s)
 			}
 		}
 	}
 
-	c.Pinpoint(out)
+	input.Pinpoint(out)
 	for i := range out {
 		s := &out[i]
-		s.Observed = s.Observed.Without(c.Unsampled.Without(s.AsSampled()))
+		s.Observed = s.Observed.Without(input.Unsampled.Without(s.AsSampled()))
 		s.Active = s.Active.And(s.Observed)
 	}
 

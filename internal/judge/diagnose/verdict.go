@@ -66,63 +66,63 @@ func middle(report *Report, pack *rules.Pack, active bool, asked int) string {
 		return report.Incidents[max(asked, 1)-1].Verdict
 	}
 
-	var b strings.Builder
+	var text strings.Builder
 
 	// A cause like this matters even though nothing stalled, so it comes before the claim.
 	if f, ok := foremostCause(report.Findings); ok && report.Stalls.Seconds == 0 {
-		fmt.Fprintf(&b, "%s (%s): %s", f.Title, f.Subject, f.Summary)
+		fmt.Fprintf(&text, "%s (%s): %s", f.Title, f.Subject, f.Summary)
 		if report.Stalls.Of > 0 && active && !f.Always {
-			fmt.Fprintf(&b, " %s.", noStall(report))
+			fmt.Fprintf(&text, " %s.", noStall(report))
 		}
-		return b.String()
+		return text.String()
 	}
 
 	switch {
 	case report.Stalls.Of == 0 && len(report.Sources) > 0 && !slices.ContainsFunc(report.Sources,
 		func(s Source) bool { return s.Kind != "fio" }):
-		b.WriteString("A benchmark has no waiting clients: fio reports what the volume delivered to its jobs, not whether a database would stall on it.")
+		text.WriteString("A benchmark has no waiting clients: fio reports what the volume delivered to its jobs, not whether a database would stall on it.")
 	case report.Stalls.Of == 0 && len(report.Sources) > 0 && !slices.ContainsFunc(report.Sources,
 		func(s Source) bool { return s.Kind != "fio" && s.Kind != "benchmark" }):
-		b.WriteString("A benchmark has no waiting clients, so there is no stall to find.")
+		text.WriteString("A benchmark has no waiting clients, so there is no stall to find.")
 	case report.Stalls.Of == 0 && slices.ContainsFunc(report.Findings,
 		func(f Finding) bool { return f.Rule == rules.BenchTotals }):
-		b.WriteString("The figures cover a whole run, so a short stall in it can be neither located nor ruled out.")
+		text.WriteString("The figures cover a whole run, so a short stall in it can be neither located nor ruled out.")
 	case report.Stalls.Of == 0:
-		b.WriteString("No source reports how long writes took, so a stall can be neither detected nor ruled out.")
+		text.WriteString("No source reports how long writes took, so a stall can be neither detected nor ruled out.")
 	// Without load nothing could stall, so a plain "no stall" would be an unfounded all-clear.
 	case report.Stalls.Seconds == 0 && !active:
-		fmt.Fprintf(&b, "No stall in %s: there were no %s.", units.Seconds(report.Stalls.Of), report.Stalls.Signal)
+		fmt.Fprintf(&text, "No stall in %s: there were no %s.", units.Seconds(report.Stalls.Of), report.Stalls.Signal)
 	case report.Stalls.Seconds == 0 && report.Stalls.UndeterminedS > 0:
 		fmt.Fprintf(
-			&b, "%s stopped %s before the recording ended. Whether clients waited cannot be determined: no source counts waiting operations.",
+			&text, "%s stopped %s before the recording ended. Whether clients waited cannot be determined: no source counts waiting operations.",
 			upperFirst(report.Stalls.Signal, pack), units.Seconds(report.Stalls.UndeterminedS))
 	// Latency above the threshold is not a stall if only a few operations were slow.
 	case report.Stalls.Seconds == 0 && report.Stalls.ThresholdS > 0 &&
 		highest(report) > report.Stalls.ThresholdS:
-		fmt.Fprintf(&b, "%s. Individual %s took up to %s, but too few at a time to make others wait.",
+		fmt.Fprintf(&text, "%s. Individual %s took up to %s, but too few at a time to make others wait.",
 			noStall(report), report.Stalls.Signal, units.Seconds(highest(report)))
 	case report.Stalls.Seconds == 0 && highest(report) > nearStall*report.Stalls.ThresholdS &&
 		report.Stalls.ThresholdS > 0:
-		fmt.Fprintf(&b, "%s: %s; a stall starts at %s.", noStall(report), peak(report), units.Seconds(report.Stalls.ThresholdS))
+		fmt.Fprintf(&text, "%s: %s; a stall starts at %s.", noStall(report), peak(report), units.Seconds(report.Stalls.ThresholdS))
 	case report.Stalls.Seconds == 0 && highest(report) > 0:
-		fmt.Fprintf(&b, "%s: %s.", noStall(report), peak(report))
+		fmt.Fprintf(&text, "%s: %s.", noStall(report), peak(report))
 	// Without latencies only an end of completions is a stall, and slow operations do not show.
 	case report.Stalls.Seconds == 0 && report.Stalls.ThresholdS == 0:
-		fmt.Fprintf(&b, "Whether %s were slow is unknown: these sources report no latency. In %s they never stopped.",
+		fmt.Fprintf(&text, "Whether %s were slow is unknown: these sources report no latency. In %s they never stopped.",
 			report.Stalls.Signal, units.Seconds(report.Stalls.Of))
 	case report.Stalls.Seconds == 0:
-		fmt.Fprintf(&b, "%s: none waited noticeably.", noStall(report))
+		fmt.Fprintf(&text, "%s: none waited noticeably.", noStall(report))
 	default:
-		b.WriteString(stalledSentence(report.Stalls, pack, ""))
+		text.WriteString(stalledSentence(report.Stalls, pack, ""))
 	}
 
 	// A claim of no stall is only as fine as the sampling, so it names what would not show.
 	if report.Stalls.Seconds == 0 && active && report.Stalls.IntervalS > 0 {
-		b.WriteString(hidden(report.Stalls))
+		text.WriteString(hidden(report.Stalls))
 	}
 
-	b.WriteString(why(report.Findings, report.Stalls, report.Measured, report.Account))
-	return b.String()
+	text.WriteString(why(report.Findings, report.Stalls, report.Measured, report.Account))
+	return text.String()
 }
 
 // hidden says which stalls long intervals can hide.
@@ -238,7 +238,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 		}
 	}
 
-	var b strings.Builder
+	var text strings.Builder
 
 	// Three causes are enough for a sentence; the list of findings has the rest.
 	if len(causes) > 0 {
@@ -257,27 +257,27 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 			why = fmt.Sprintf("Mostly unexplained; the causes of %.0f %% are", 100*most)
 		}
 
-		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
+		fmt.Fprintf(&text, " %s: %s.", why, strings.Join(names, "; "))
 	} else if f := bothLimits(findings); f != nil && stalls.Seconds > 0 {
 		fmt.Fprintf(
-			&b, " Why: the volume is at both its IOPS and its throughput limit (%s). Raising only one helps little.",
+			&text, " Why: the volume is at both its IOPS and its throughput limit (%s). Raising only one helps little.",
 			f.Subject)
 	} else if measured == nil && stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
-		b.WriteString(probably(account, stalls))
+		text.WriteString(probably(account, stalls))
 	}
 
-	b.WriteString(measuredSentence(measured))
+	text.WriteString(measuredSentence(measured))
 
 	// Several devices may give the same refutation. Each title appears once, and two at most.
 	said := map[string]bool{}
 	for _, f := range refutations {
 		if !said[f.Title] && len(said) < 2 {
-			fmt.Fprintf(&b, " %s.", f.Title)
+			fmt.Fprintf(&text, " %s.", f.Title)
 		}
 		said[f.Title] = true
 	}
 
-	return b.String()
+	return text.String()
 }
 
 // If there were too few stalls to exclude chance, no rule calls a condition the cause. The verdict

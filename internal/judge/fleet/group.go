@@ -173,22 +173,22 @@ const fixesMax = 4
 
 // add counts one finding of a database. If a rule has several findings, for several devices, the
 // one with the largest weight counts.
-func (g *Group) add(d Database, f diagnose.Finding) {
-	if graver(f.Severity, g.Severity) {
-		g.Severity = f.Severity
+func (g *Group) add(database Database, finding diagnose.Finding) {
+	if graver(finding.Severity, g.Severity) {
+		g.Severity = finding.Severity
 	}
 
 	// Findings arrive one database after the other, so the last name shows whether it was counted.
-	if len(g.Names) > 0 && g.Names[len(g.Names)-1] == d.Name {
+	if len(g.Names) > 0 && g.Names[len(g.Names)-1] == database.Name {
 		return
 	}
 
-	g.Names = append(g.Names, d.Name)
+	g.Names = append(g.Names, database.Name)
 	heaviest := 0.0
 
 	critical := false
-	for _, o := range d.report.Findings {
-		if o.Rule == f.Rule && o.Kind == f.Kind {
+	for _, o := range database.report.Findings {
+		if o.Rule == finding.Rule && o.Kind == finding.Kind {
 			heaviest = max(heaviest, o.Weight)
 			critical = critical || o.Severity == diagnose.Critical
 		}
@@ -198,14 +198,14 @@ func (g *Group) add(d Database, f diagnose.Finding) {
 		g.Critical++
 	}
 
-	switch f.Kind {
+	switch finding.Kind {
 	case diagnose.Cause:
-		g.ExplainedS += float64(min(1, heaviest) * d.StalledS)
+		g.ExplainedS += float64(min(1, heaviest) * database.StalledS)
 	default:
-		g.ExplainedS += d.StalledS
+		g.ExplainedS += database.StalledS
 	}
 
-	for _, x := range f.Fixes {
+	for _, x := range finding.Fixes {
 		i := slices.IndexFunc(g.Fixes, func(o FleetFix) bool { return o.Summary == x.Summary })
 		if i < 0 {
 			i = len(g.Fixes)
@@ -287,7 +287,7 @@ func missing(dbs []Database) []Missing {
 
 // verdict is what users read first.
 func verdict(report *Report) string {
-	var b strings.Builder
+	var text strings.Builder
 	watched := 0
 	for _, d := range report.Databases {
 		if d.WatchedS > 0 {
@@ -298,13 +298,13 @@ func verdict(report *Report) string {
 	switch {
 	case watched == 0:
 		fmt.Fprintf(
-			&b, "No source reports how long operations of %s took, so a stall can be neither detected nor ruled out.",
+			&text, "No source reports how long operations of %s took, so a stall can be neither detected nor ruled out.",
 			counted(report.Read, "database"))
 	case report.Stalled == 0:
-		fmt.Fprintf(&b, "No stall in %s, watched for %s in total.",
+		fmt.Fprintf(&text, "No stall in %s, watched for %s in total.",
 			counted(watched, "database"), units.Seconds(report.WatchedS))
 	default:
-		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s in total.", report.Stalled, counted(report.Read, "database"),
+		fmt.Fprintf(&text, "%d of %s stalled, for %s of %s in total.", report.Stalled, counted(report.Read, "database"),
 			units.Seconds(report.StalledS), units.Seconds(report.WatchedS))
 	}
 
@@ -318,15 +318,15 @@ func verdict(report *Report) string {
 	}
 
 	if len(why) > 0 && report.Stalled > 0 {
-		fmt.Fprintf(&b, " Why: %s.", strings.Join(why, "; "))
+		fmt.Fprintf(&text, " Why: %s.", strings.Join(why, "; "))
 	}
 
 	// Databases that were not read may have stalled, so the verdict must mention them.
 	if report.Read < report.Found {
-		fmt.Fprintf(&b, " %d of %s are not included.", report.Found-report.Read, counted(report.Found, "database"))
+		fmt.Fprintf(&text, " %d of %s are not included.", report.Found-report.Read, counted(report.Found, "database"))
 	}
 
-	return b.String()
+	return text.String()
 }
 
 func counted(n int, what string) string {

@@ -41,29 +41,29 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 	left := b.capacity
 
 	began := !known
-	for k := range out {
+	for cell := range out {
 		if known && !began {
-			if c.Grid.Time(k).After(earlier.At) {
+			if c.Grid.Time(cell).After(earlier.At) {
 				left, began = earlier.Credits, true
 				// The time in between was not measured, so assume it refilled the bucket.
-				if k == 0 {
+				if cell == 0 {
 					left += b.refill * c.Grid.Start(0).Sub(earlier.At).Seconds()
 				}
 			} else {
-				out[k] = earlier.Credits // a placeholder: the bucket is judged from the balance's time on
+				out[cell] = earlier.Credits // a placeholder: the bucket is judged from the balance's time on
 				continue
 			}
 		}
 
 		step := c.Grid.StepSeconds()
-		if k > 0 {
+		if cell > 0 {
 			// In a gap of the recording, use is unknown and assumed to be zero.
-			if gap := c.Grid.Start(k).Sub(c.Grid.Time(k - 1)).Seconds(); gap > 0 {
+			if gap := c.Grid.Start(cell).Sub(c.Grid.Time(cell - 1)).Seconds(); gap > 0 {
 				left += b.refill * gap
 			}
 		}
 
-		if net := b.net[k]; math.IsNaN(net) {
+		if net := b.net[cell]; math.IsNaN(net) {
 			left += b.refill * step
 		} else {
 			left -= net * step
@@ -72,13 +72,13 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 		left = min(max(left, 0), b.capacity)
 		switch {
 		// An observation beats the computed balance: errors of the computation must not accumulate.
-		case b.spent != nil && b.spent[k]:
+		case b.spent != nil && b.spent[cell]:
 			left = 0
-		case b.reported != nil && !math.IsNaN(b.reported[k]):
-			left = b.reported[k] * b.capacity
+		case b.reported != nil && !math.IsNaN(b.reported[cell]):
+			left = b.reported[cell] * b.capacity
 		}
 
-		out[k] = left
+		out[cell] = left
 	}
 
 	if known && !began {

@@ -53,11 +53,11 @@ func (r *resource) limit(k int) float64 {
 }
 
 // headroom reduces a resource to its figures; false if it was not measured.
-func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
-	h := Headroom{Resource: r.key, Title: r.title, Subject: r.subject, Unit: r.unit,
-		LimitFrom: r.from, LimitText: r.text, IntervalS: max(r.periodS, c.Grid.StepSeconds())}
+func (r *resource) headroom(input *rules.Case) (Headroom, bool) {
+	figures := Headroom{Resource: r.key, Title: r.title, Subject: r.subject, Unit: r.unit,
+		LimitFrom: r.from, LimitText: r.text, IntervalS: max(r.periodS, input.Grid.StepSeconds())}
 	if r.limits == nil {
-		h.LimitFrom = Unknown
+		figures.LimitFrom = Unknown
 	}
 
 	ratios := make([]float64, len(r.used))
@@ -80,33 +80,33 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 	}
 
 	if best < 0 {
-		return h, false
+		return figures, false
 	}
 
-	h.Most = &Use{Value: r.used[best], At: c.Grid.Time(best)}
+	figures.Most = &Use{Value: r.used[best], At: input.Grid.Time(best)}
 	if r.limits == nil {
-		return h, true
+		return figures, true
 	}
 
 	limit, ratio, usual := r.limit(best), ratios[best], median(ratios)
-	h.Limit, h.Most.Ratio = &limit, &ratio
+	figures.Limit, figures.Most.Ratio = &limit, &ratio
 	if !math.IsNaN(usual) && !math.IsInf(usual, 0) { // absurd limits have no usable median
-		h.UsualRatio = &usual
+		figures.UsualRatio = &usual
 	}
 
 	if r.rate {
-		h.Bursts = r.bursts(c, ratios)
-		if h.IntervalS > coarseS {
-			h.NotSeen = fmt.Sprintf("Bursts shorter than %s: that is the finest interval here.",
-				units.Seconds(h.IntervalS))
+		figures.Bursts = r.bursts(input, ratios)
+		if figures.IntervalS > coarseS {
+			figures.NotSeen = fmt.Sprintf("Bursts shorter than %s: that is the finest interval here.",
+				units.Seconds(figures.IntervalS))
 		}
 	}
 
-	if h.Ends = r.ends; h.Ends == nil {
-		h.Trend, h.Ends = r.growing(c)
+	if figures.Ends = r.ends; figures.Ends == nil {
+		figures.Trend, figures.Ends = r.growing(input)
 	}
 
-	return h, true
+	return figures, true
 }
 
 // median is computed from at most usualMost values, evenly spaced.

@@ -152,7 +152,7 @@ func (f *finder) fileSystems() {
 	var seen [][]float64
 
 	sizes := map[string]float64{}
-	for _, x := range []struct {
+	for _, kind := range []struct {
 		key, title, unit, label, then string
 		free, size                    *rules.Signal
 	}{
@@ -162,9 +162,9 @@ func (f *finder) fileSystems() {
 		{"filesystem_inodes", "inodes", "", "device", "no file can be created", rules.FilesystemInodesFree,
 			rules.FilesystemInodes},
 	} {
-		for _, t := range f.Signal(x.free) {
-			on := t.Labels.Get(x.label)
-			size := f.For(x.size, x.label, on)
+		for _, t := range f.Signal(kind.free) {
+			on := t.Labels.Get(kind.label)
+			size := f.For(kind.size, kind.label, on)
 			if size == nil || !(timeline.Max(size) > 0) {
 				continue
 			}
@@ -177,7 +177,7 @@ func (f *finder) fileSystems() {
 
 			// A mount point that has the size of its device, or the same use as one before, is the
 			// same file system.
-			again := x.label == "mount_point" &&
+			again := kind.label == "mount_point" &&
 				(math.Abs(sizes[device(f.Facts["mount."+on])]/timeline.Max(size)-1) < 0.01 ||
 					slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }))
 			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) || again {
@@ -186,11 +186,11 @@ func (f *finder) fileSystems() {
 
 			seen = append(seen, used)
 			sizes[on] = timeline.Max(size)
-			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size,
+			r := resource{key: kind.key, title: kind.title, subject: on, unit: kind.unit, used: used, limits: size,
 				from: Measured,
 				text: "size of the file system, without the blocks reserved for root", growth: fills,
-				periodS: f.period(x.free),
-				then:    x.then}
+				periodS: f.period(kind.free),
+				then:    kind.then}
 
 			f.resources = append(f.resources, r)
 		}

@@ -182,47 +182,47 @@ func (f *finder) seen(device string, l rules.Limit) {
 }
 
 // known adds the limits of a volume of known type.
-func (f *finder) known(device string, o *knownVolume, l rules.Limit) {
-	text := o.Text
-	if o.guess != "" {
-		text += ", assumed to be " + device + ": " + o.guess
+func (f *finder) known(device string, volume *knownVolume, limits rules.Limit) {
+	text := volume.Text
+	if volume.guess != "" {
+		text += ", assumed to be " + device + ": " + volume.guess
 	}
 
-	at, base := o.Burst, o.Sustained
-	ops, moved := f.charged(device, o), f.For(rules.DiskMoved, "device", device)
+	at, base := volume.Burst, volume.Sustained
+	ops, moved := f.charged(device, volume), f.For(rules.DiskMoved, "device", device)
 	add := func(key, title, unit string, used []float64, limit, base float64, signal *rules.Signal) {
 		if limit <= 0 || used == nil {
 			return
 		}
 		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: used,
-			limits: []float64{limit * o.parts}, from: o.from, text: text, periodS: f.period(signal)}
+			limits: []float64{limit * volume.parts}, from: volume.from, text: text, periodS: f.period(signal)}
 		if base < limit {
-			r.text += ": with burst credits; without, " + rateText(base*o.parts, unit)
+			r.text += ": with burst credits; without, " + rateText(base*volume.parts, unit)
 		}
 		f.resources = append(f.resources, r)
 	}
 
 	// Types with credits in bytes are throughput-optimized disks, whose IOPS depend on the request
 	// size.
-	if !o.Bytes {
+	if !volume.Bytes {
 		add("volume_iops", "IOPS", "1/s", ops, at.IOPS, base.IOPS, rules.DiskOps)
 	}
 
 	add("volume_throughput", "throughput", "bytes/s", moved, at.Throughput, base.Throughput, rules.DiskMoved)
 	switch {
-	case o.Credits <= 0:
-	case o.Bytes:
-		f.credits(device, o, moved, base.Throughput, l.Throughput,
+	case volume.Credits <= 0:
+	case volume.Bytes:
+		f.credits(device, volume, moved, base.Throughput, limits.Throughput,
 			text+", assuming sequential I/O: a small random request counts as 1 MiB")
 	default:
-		f.credits(device, o, ops, base.IOPS, l.IOPS, text)
+		f.credits(device, volume, ops, base.IOPS, limits.IOPS, text)
 	}
 
 	// Some types have credits for both IOPS and throughput.
-	if o.ByteCredits > 0 {
-		second := *o
-		second.Bytes, second.Credits = true, o.ByteCredits
-		f.credits(device, &second, moved, base.Throughput, l.Throughput, text)
+	if volume.ByteCredits > 0 {
+		second := *volume
+		second.Bytes, second.Credits = true, volume.ByteCredits
+		f.credits(device, &second, moved, base.Throughput, limits.Throughput, text)
 	}
 }
 

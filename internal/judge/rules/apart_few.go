@@ -29,34 +29,34 @@ const (
 // ApartFew separates the long operations of a few clients from a stall: two or three at a time,
 // completing a few per second, no more than complete when nothing stalls, and not the usual
 // operations, which took far less before.
-func ApartFew(t Time, s Stall) Stall {
-	if s.Waiting == nil || s.Ops == nil || s.OfLog || !s.Any() {
-		return s
+func ApartFew(sampling Time, stall Stall) Stall {
+	if stall.Waiting == nil || stall.Ops == nil || stall.OfLog || !stall.Any() {
+		return stall
 	}
 
-	busy := timeline.Where(s.Ops, func(x float64) bool { return x > 0 }).Without(s.Cells)
-	around := t.Cells(fewAround)
+	busy := timeline.Where(stall.Ops, func(x float64) bool { return x > 0 }).Without(stall.Cells)
+	around := sampling.Cells(fewAround)
 
 	var few []timeline.Episode
-	for _, e := range s.Cells.Close(t.Cells(FewGap)).Episodes() {
-		cells := float64(s.Cells[e.First : e.Last+1].Count())
-		ops := timeline.Sum(s.Ops[e.First : e.Last+1])
-		waited := timeline.Sum(s.Waiting[e.First : e.Last+1])
-		if waited > fewWaiting*cells || ops > fewOps*cells || ops*t.Grid.StepSeconds() < leastLong {
+	for _, e := range stall.Cells.Close(sampling.Cells(FewGap)).Episodes() {
+		cells := float64(stall.Cells[e.First : e.Last+1].Count())
+		ops := timeline.Sum(stall.Ops[e.First : e.Last+1])
+		waited := timeline.Sum(stall.Waiting[e.First : e.Last+1])
+		if waited > fewWaiting*cells || ops > fewOps*cells || ops*sampling.Grid.StepSeconds() < leastLong {
 			continue
 		}
 
-		from, to := max(0, e.First-around), min(len(s.Ops), e.Last+around+1)
+		from, to := max(0, e.First-around), min(len(stall.Ops), e.Last+around+1)
 
 		// Idle and stalled cells say nothing about the usual rate.
-		usual := timeline.At(s.Ops[from:to], busy[from:to])
+		usual := timeline.At(stall.Ops[from:to], busy[from:to])
 		if timeline.Quantile(usual, 0.75) > fewOps {
 			continue // usually many complete quickly, so these are waiting
 		}
 
 		// Enough calm time shows whether these are the usual operations, slowed down.
-		calm := timeline.At(s.Latency[from:to], busy[from:to])
-		if timeline.Count(calm) >= e.Cells() && s.sameOperations(t, e, timeline.Mean(usual),
+		calm := timeline.At(stall.Latency[from:to], busy[from:to])
+		if timeline.Count(calm) >= e.Cells() && stall.sameOperations(sampling, e, timeline.Mean(usual),
 			timeline.Quantile(calm, 0.5)) {
 			continue
 		}
@@ -65,12 +65,12 @@ func ApartFew(t Time, s Stall) Stall {
 	}
 
 	if len(few) == 0 {
-		return s
+		return stall
 	}
 
-	s.Few = timeline.MaskOf(t.Grid.N, few).And(s.Cells)
-	s.Cells = s.Cells.Without(s.Few)
-	return s
+	stall.Few = timeline.MaskOf(sampling.Grid.N, few).And(stall.Cells)
+	stall.Cells = stall.Cells.Without(stall.Few)
+	return stall
 }
 
 // sameOperations reports whether the operations of an episode are the usual ones, slowed down:

@@ -64,7 +64,7 @@ type Ceiling struct {
 // only for a while.
 func FindCeiling(sig *Signals, held timeline.Track, within timeline.Mask) Ceiling {
 	dev := held.Labels.Get("device")
-	k := Ceiling{Device: dev, Saturated: timeline.Known(held.Values)}
+	ceiling := Ceiling{Device: dev, Saturated: timeline.Known(held.Values)}
 	ops := sig.For(DiskOps, "device", dev)
 	moved := sig.For(DiskMoved, "device", dev)
 	var ok bool
@@ -73,21 +73,23 @@ func FindCeiling(sig *Signals, held timeline.Track, within timeline.Mask) Ceilin
 	// separately, and then only one of them is constant.
 	for _, signal := range []*Signal{DiskOps, DiskWrites, DiskReads} {
 		rate := sig.For(signal, "device", dev)
-		if rate == nil || k.HasIOPS {
+		if rate == nil || ceiling.HasIOPS {
 			continue
 		}
-		k.Iops, ok = timeline.FindPlateau(Within(rate, within), k.Saturated, CapTolerance, CapMinCells,
+		ceiling.Iops, ok = timeline.FindPlateau(Within(rate, within), ceiling.Saturated, CapTolerance, CapMinCells,
 			sig.SampleCells(signal))
-		limit, _ := SoldIOPS(k.Iops.Level)
-		k.HasIOPS = ok && k.isCap(sig, k.Iops, rate, limit.level) && k.doesTheWaiting(sig, signal)
-		k.IopsOf = signal
+		limit, _ := SoldIOPS(ceiling.Iops.Level)
+		ceiling.HasIOPS = ok && ceiling.isCap(sig, ceiling.Iops, rate, limit.level) &&
+			ceiling.doesTheWaiting(sig, signal)
+		ceiling.IopsOf = signal
 	}
 
 	if moved != nil {
-		k.Throughput, ok = timeline.FindPlateau(Within(moved, within), k.Saturated, CapTolerance, CapMinCells,
+		ceiling.Throughput, ok = timeline.FindPlateau(Within(moved, within), ceiling.Saturated,
+			CapTolerance, CapMinCells,
 			sig.SampleCells(DiskMoved))
-		limit, _ := SoldThroughput(k.Throughput.Level)
-		k.HasTP = ok && k.isCap(sig, k.Throughput, moved, limit.level)
+		limit, _ := SoldThroughput(ceiling.Throughput.Level)
+		ceiling.HasTP = ok && ceiling.isCap(sig, ceiling.Throughput, moved, limit.level)
 	}
 
 	if ops != nil && moved != nil {
@@ -95,16 +97,16 @@ func FindCeiling(sig *Signals, held timeline.Track, within timeline.Mask) Ceilin
 		for i := range sizes {
 			sizes[i] = moved[i] / ops[i]
 		}
-		k.RequestBytes = timeline.Quantile(timeline.At(sizes, k.Saturated), 0.5)
-		if math.IsInf(k.RequestBytes, 0) { // bytes without requests: the counters contradict each other
-			k.RequestBytes = math.NaN()
+		ceiling.RequestBytes = timeline.Quantile(timeline.At(sizes, ceiling.Saturated), 0.5)
+		if math.IsInf(ceiling.RequestBytes, 0) { // bytes without requests: the counters contradict each other
+			ceiling.RequestBytes = math.NaN()
 		}
 	} else {
-		k.RequestBytes = math.NaN()
+		ceiling.RequestBytes = math.NaN()
 	}
 
-	k.settle(sig)
-	return k
+	ceiling.settle(sig)
+	return ceiling
 }
 
 // waitsLeast is the least share of all waiting at a plateau that one kind of request must have, for

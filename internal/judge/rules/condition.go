@@ -17,46 +17,46 @@ const (
 
 // Condition judges a rule by the cells in which its condition holds: how much of the stalled time
 // is due to them. A condition that coincides with stalls no more than by chance is not a cause.
-func (r Rule) Condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
-	fraction, pIn, pOut := c.Attributable(cells)
+func (r Rule) Condition(input *Case, subject string, cells timeline.Mask) (Finding, bool) {
+	fraction, pIn, pOut := input.Attributable(cells)
 	if fraction < MinAttributable {
 		return Finding{}, false
 	}
 
-	f := r.Finding(subject)
-	f.Weight = fraction
-	f.Severity = c.SeverityOf(fraction)
-	f.Windows = c.Windows(cells.And(c.Stall.Cells.Widen(1, 1)))
-	f.Evidence = []Evidence{c.Figure("share of time stalled while it held", nil, pIn, "ratio", cells)}
+	finding := r.Finding(subject)
+	finding.Weight = fraction
+	finding.Severity = input.SeverityOf(fraction)
+	finding.Windows = input.Windows(cells.And(input.Stall.Cells.Widen(1, 1)))
+	finding.Evidence = []Evidence{input.Figure("share of time stalled while it held", nil, pIn, "ratio", cells)}
 
 	// With no other time to compare with, the condition may simply be the normal state.
-	if !c.Comparable(cells) {
-		f.Severity = LessThanCritical(f.Severity)
+	if !input.Comparable(cells) {
+		finding.Severity = LessThanCritical(finding.Severity)
 		how := "nearly all"
-		if c.Stall.Active.Without(cells).Count() == 0 {
+		if input.Stall.Active.Without(cells).Count() == 0 {
 			how = "all"
 		}
-		f.Evidence = append(f.Evidence,
-			c.Remark("it held "+how+" the time, so there is no other time to compare with"))
-		return f, true
+		finding.Evidence = append(finding.Evidence,
+			input.Remark("it held "+how+" the time, so there is no other time to compare with"))
+		return finding, true
 	}
 
-	chance := c.Coincidence(cells)
-	if chance > coincidenceMost || c.fewIntervals() {
+	chance := input.Coincidence(cells)
+	if chance > coincidenceMost || input.fewIntervals() {
 		return Finding{}, false
 	}
 
 	if chance > coincidenceSure {
-		f.Severity = LessThanCritical(f.Severity)
+		finding.Severity = LessThanCritical(finding.Severity)
 	}
 
-	f.Evidence = append(f.Evidence,
-		c.Figure("share of time stalled while it did not", nil, pOut, "ratio",
-			c.Stall.Active.Without(cells)),
-		c.Figure("probability that it coincides this much with stalls by chance", nil, chance, "ratio",
-			c.Stall.Active))
+	finding.Evidence = append(finding.Evidence,
+		input.Figure("share of time stalled while it did not", nil, pOut, "ratio",
+			input.Stall.Active.Without(cells)),
+		input.Figure("probability that it coincides this much with stalls by chance", nil, chance, "ratio",
+			input.Stall.Active))
 
-	return f, true
+	return finding, true
 }
 
 // LessThanCritical lowers critical to warning and leaves other severities alone.

@@ -81,7 +81,7 @@ func (k Criterion) Judge(t Totals) Verdict {
 // process started, by an engine's criteria. In a longer recording the engine's own rules know when
 // it was slow.
 func MissesCriterion(id, product string, criteria []Criterion, advice map[string]Advice) Rule {
-	r := Rule{ID: id, Title: "The storage misses the database's own criterion", Kind: Cause, Sums: true,
+	rule := Rule{ID: id, Title: "The storage misses the database's own criterion", Kind: Cause, Sums: true,
 		Needs:   []*Signal{},
 		NoAlert: "it judges a single page of metrics; the rules for each criterion have alerts",
 		Cause:   "Every write waits for these calls. A single page of metrics holds their durations since the process started: it shows how many were slow, but not when.",
@@ -106,10 +106,10 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 	}
 
 	for _, k := range criteria {
-		r.AnyOf = append(r.AnyOf, k.Classes)
+		rule.AnyOf = append(rule.AnyOf, k.Classes)
 	}
 
-	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+	rule.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		if !c.SinceStart {
 			return nil
@@ -123,10 +123,10 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 				}
 				switch v := k.Judge(t); v {
 				case MissesBulk, MissesTail:
-					out = append(out, missFinding(r, c, k, t, v, instanceOf(product, inst)))
+					out = append(out, missFinding(rule, c, k, t, v, instanceOf(product, inst)))
 				case Meets, Undetermined:
 					if t.All > 0 {
-						out = append(out, meetsFinding(r, c, k, t, v, instanceOf(product, inst)))
+						out = append(out, meetsFinding(rule, c, k, t, v, instanceOf(product, inst)))
 					}
 				}
 			}
@@ -135,7 +135,7 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // instances returns the distinct values of a signal's label "instance".
@@ -154,59 +154,62 @@ func (sig *Signals) instances(s *Signal) []string {
 // NearlyAll is the share above which operations count as all of them.
 const NearlyAll = 0.9
 
-func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject string) Finding {
-	f := r.Finding(subject)
-	f.Foremost = true
-	q := t.Quantile(k.Quantile)
-	from, _ := t.Within(k.Quantile)
-	values := k.values(t)
+func missFinding(rule Rule, input *Case, criterion Criterion, totals Totals, verdict Verdict,
+	subject string) Finding {
+	finding := rule.Finding(subject)
+	finding.Foremost = true
+	quantile := totals.Quantile(criterion.Quantile)
+	from, _ := totals.Within(criterion.Quantile)
+	values := criterion.values(totals)
 
 	// Above SlowS, such as a heartbeat interval, clients notice every slow call.
-	f.Severity, f.Weight = Warning, 0.4
+	finding.Severity, finding.Weight = Warning, 0.4
 	words, title := "tail", "title, tail"
-	over, edge, ok := t.Over(k.LimitS)
+	over, edge, ok := totals.Over(criterion.LimitS)
 
-	if v == MissesBulk {
-		f.Severity, f.Weight, words, title = Critical, 1, "bulk", "title, bulk"
-		if ok && over >= NearlyAll*t.All {
+	if verdict == MissesBulk {
+		finding.Severity, finding.Weight, words, title = Critical, 1, "bulk", "title, bulk"
+		if ok && over >= NearlyAll*totals.All {
 			title = "title, all"
 		}
-	} else if from >= k.SlowS {
-		f.Severity = Critical
+	} else if from >= criterion.SlowS {
+		finding.Severity = Critical
 	}
 
-	f.Entitle(title, values)
-	f.Say(words, values)
-	if next, higher, found := t.next(k.LimitS); found && next >= NearlyAll*t.All {
+	finding.Entitle(title, values)
+	finding.Say(words, values)
+	if next, higher, found := totals.next(criterion.LimitS); found && next >= NearlyAll*totals.All {
 		over, edge, ok = next, higher, true // nearly all are over the next edge as well, which says more
 	}
 
 	if ok {
-		f.Say("over", Values{"over": wholeCount(over), "all": wholeCount(t.All), "calls": values["calls"],
-			"share": nearlyWhole(over / t.All), "edge": Seconds(edge)})
+		finding.Say("over", Values{"over": wholeCount(over), "all": wholeCount(totals.All),
+			"calls": values["calls"],
+			"share": nearlyWhole(over / totals.All), "edge": Seconds(edge)})
 	}
 
-	if unaided := t; v == MissesBulk || v == MissesTail {
+	if unaided := totals; verdict == MissesBulk || verdict == MissesTail {
 		unaided.SumS = 0
-		if k.Judge(unaided) != v {
-			f.Say("mean", Values{"mean": Seconds(t.SumS / t.All)})
+		if criterion.Judge(unaided) != verdict {
+			finding.Say("mean", Values{"mean": Seconds(totals.SumS / totals.All)})
 		}
 	}
 
-	f.Say("since", nil)
-	whole := make(timeline.Mask, c.Grid.N).Not()
-	f.Evidence = []Evidence{
-		c.Figure(k.Calls, k.Classes, t.All, "", whole),
-		c.Figure(string(Percentile(k.Quantile))+" over all of them", k.Classes, q, "seconds", whole),
-		c.Figure("median over all of them", k.Classes, t.Quantile(0.5), "seconds", whole),
-		c.Figure("criterion", nil, k.LimitS, "seconds", whole),
+	finding.Say("since", nil)
+	whole := make(timeline.Mask, input.Grid.N).Not()
+	finding.Evidence = []Evidence{
+		input.Figure(criterion.Calls, criterion.Classes, totals.All, "", whole),
+		input.Figure(string(Percentile(criterion.Quantile))+" over all of them", criterion.Classes, quantile,
+			"seconds", whole),
+		input.Figure("median over all of them", criterion.Classes, totals.Quantile(0.5), "seconds", whole),
+		input.Figure("criterion", nil, criterion.LimitS, "seconds", whole),
 	}
 
-	for _, name := range r.AdviceNames() {
-		f.Advise(name, nil)
+	for _, name := range rule.AdviceNames() {
+		finding.Advise(name, nil)
 	}
 
-	return f
+	return finding
 }
 
 // values are the values that all words of a criterion use.

@@ -139,57 +139,58 @@ const (
 
 // StalledCells marks the cells whose mean latency reaches their threshold, and the earlier cells
 // that this latency covers. A single threshold applies to all cells.
-func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
-	n := t.Grid.N
-	if t.SlowFromS > 0 {
-		thresholds = []float64{t.SlowFromS}
+func StalledCells(sampling Time, thresholds []float64, stall Stall) (Stall, bool) {
+	count := sampling.Grid.N
+	if sampling.SlowFromS > 0 {
+		thresholds = []float64{sampling.SlowFromS}
 	}
 
-	s.PeriodS = t.ResolutionS(s.Of...)
-	s.Latency = make([]float64, n)
-	s.Observed = timeline.Known(s.Waiting)
+	stall.PeriodS = sampling.ResolutionS(stall.Of...)
+	stall.Latency = make([]float64, count)
+	stall.Observed = timeline.Known(stall.Waiting)
 
-	for k := range n {
-		s.Latency[k] = math.NaN()
-		if s.Ops[k] > 0 {
-			s.Latency[k] = s.Waiting[k] / s.Ops[k]
+	for k := range count {
+		stall.Latency[k] = math.NaN()
+		if stall.Ops[k] > 0 {
+			stall.Latency[k] = stall.Waiting[k] / stall.Ops[k]
 		}
 	}
 
-	if timeline.Count(s.Latency) == 0 {
+	if timeline.Count(stall.Latency) == 0 {
 		// It was measured, but nothing was written: not a stall.
-		s.Cells = make(timeline.Mask, n)
-		return s, s.Observed.Count() > 0
+		stall.Cells = make(timeline.Mask, count)
+		return stall, stall.Observed.Count() > 0
 	}
 
-	s.Threshold = timeline.Quantile(thresholds, 0.5)
+	stall.Threshold = timeline.Quantile(thresholds, 0.5)
 	if len(thresholds) > 1 {
-		s.Thresholds = thresholds
+		stall.Thresholds = thresholds
 	}
 
-	q := quietOf(t, s)
-	s.Cells = make(timeline.Mask, n)
+	q := quietOf(sampling, stall)
+	stall.Cells = make(timeline.Mask, count)
 
-	for k := range n {
+	for k := range count {
 		// The minimum applies to one interval, or to as many as the latency covers: one writer's
 		// eight-second wait is credited to the second in which it ends.
-		if !(s.Latency[k] >= s.ThresholdAt(k)) || s.Waiting[k]*s.PeriodS < minWaiting*max(s.PeriodS, s.Latency[k]) {
+		if !(stall.Latency[k] >= stall.ThresholdAt(k)) ||
+			stall.Waiting[k]*stall.PeriodS < minWaiting*max(stall.PeriodS, stall.Latency[k]) {
 			continue
 		}
 
-		s.Cells[k] = true
+		stall.Cells[k] = true
 
 		// Requests that arrive evenly while nothing completes wait half of that time on average, so
 		// the preceding silence may last twice the mean latency.
-		intervals := int(math.Ceil(min(2*s.Latency[k], maxReachS)/s.PeriodS)) - 1
-		for j := k - 1; j >= 0 && j >= k-intervals*q.interval && q.partOfWait(s, j); j-- {
-			s.Cells[j] = true
+		intervals := int(math.Ceil(min(2*stall.Latency[k], maxReachS)/stall.PeriodS)) - 1
+		for j := k - 1; j >= 0 && j >= k-intervals*q.interval && q.partOfWait(stall, j); j-- {
+			stall.Cells[j] = true
 		}
 	}
 
-	q.mark(&s)
-	s.Cells = s.Cells.And(s.Observed)
-	return s, true
+	q.mark(&stall)
+	stall.Cells = stall.Cells.And(stall.Observed)
+	return stall, true
 }
 
 // Usual is the median of a value over time, or its lower quartile if every other interval contains

@@ -30,20 +30,20 @@ type Elsewhere struct {
 
 // FindElsewhere compares the bytes that the databases handed over with those that the devices
 // wrote; nil if the sources do not contain both, or if the bytes arrived.
-func FindElsewhere(c *Case) *Elsewhere {
-	handed := c.handed()
-	if handed == nil || !c.Measured(DiskWritten) {
+func FindElsewhere(input *Case) *Elsewhere {
+	handed := input.handed()
+	if handed == nil || !input.Measured(DiskWritten) {
 		return nil
 	}
 
 	cells := timeline.Known(handed)
-	written := make([]float64, c.Grid.N)
-	devices := make(timeline.Mask, c.Grid.N)
-	e := &Elsewhere{}
+	written := make([]float64, input.Grid.N)
+	devices := make(timeline.Mask, input.Grid.N)
+	elsewhere := &Elsewhere{}
 	most := -1.0
-	step := c.Grid.StepSeconds()
+	step := input.Grid.StepSeconds()
 
-	for _, t := range c.Signal(DiskWritten) {
+	for _, t := range input.Signal(DiskWritten) {
 		devices = devices.Or(timeline.Known(t.Values))
 		for k, x := range t.Values {
 			if x > 0 {
@@ -51,26 +51,27 @@ func FindElsewhere(c *Case) *Elsewhere {
 			}
 		}
 		if sum := timeline.Sum(timeline.At(t.Values, cells)); sum > most {
-			e.Device, most = t.Labels.Get("device"), sum
+			elsewhere.Device, most = t.Labels.Get("device"), sum
 		}
 	}
 
 	// Both sides must be measured in the same cells.
-	e.Cells = cells.And(devices)
-	e.Handed = timeline.Sum(timeline.At(handed, e.Cells)) * step
-	e.Arrived = timeline.Sum(timeline.At(written, e.Cells)) * step
+	elsewhere.Cells = cells.And(devices)
+	elsewhere.Handed = timeline.Sum(timeline.At(handed, elsewhere.Cells)) * step
+	elsewhere.Arrived = timeline.Sum(timeline.At(written, elsewhere.Cells)) * step
 
 	// Bytes still in the page cache have not arrived yet, but they are not lost either.
-	waiting, known := c.stillDirty()
-	if !known && c.Seconds(e.Cells) < handedS {
+	waiting, known := input.stillDirty()
+	if !known && input.Seconds(elsewhere.Cells) < handedS {
 		return nil
 	}
 
-	if !(e.Handed-waiting >= leastHanded) || e.Arrived >= arrivedShare*(e.Handed-waiting) {
+	if !(elsewhere.Handed-waiting >= leastHanded) ||
+		elsewhere.Arrived >= arrivedShare*(elsewhere.Handed-waiting) {
 		return nil
 	}
 
-	return e
+	return elsewhere
 }
 
 // handed returns the bytes per second that the databases in the recording handed to the operating

@@ -23,26 +23,26 @@ func init() {
 	}
 
 	cloudwatch := func(metric string) string { return volume("aws_ebs_volume_" + metric) }
-	for _, n := range pageNames {
-		page := func(counter string) string { return volume("irate(" + n.of(counter) + "[$w])") }
-		ops, moved := page(n.writes)+" + "+page(n.reads), page(n.writeBytes)+" + "+page(n.readBytes)
+	for _, naming := range pageNames {
+		page := func(counter string) string { return volume("irate(" + naming.of(counter) + "[$w])") }
+		ops, moved := page(naming.writes)+" + "+page(naming.reads), page(naming.writeBytes)+" + "+page(naming.readBytes)
 
 		// Mean requests in flight, by Little's law: seconds waited per second.
-		inFlight := "(" + page(n.writeTime) + " + " + page(n.readTime) + ")" + n.perSecond
+		inFlight := "(" + page(naming.writeTime) + " + " + page(naming.readTime) + ")" + naming.perSecond
 		for _, x := range []struct {
 			of   *Signal
 			expr string
 		}{
-			{DiskWrites, page(n.writes)}, {DiskReads, page(n.reads)}, {DiskOps, ops},
-			{DiskWritten, page(n.writeBytes)}, {DiskMoved, moved},
-			{DiskWriteAwait, page(n.writeTime) + " / " + page(n.writes) + n.perSecond},
-			{DiskReadAwait, page(n.readTime) + " / " + page(n.reads) + n.perSecond},
+			{DiskWrites, page(naming.writes)}, {DiskReads, page(naming.reads)}, {DiskOps, ops},
+			{DiskWritten, page(naming.writeBytes)}, {DiskMoved, moved},
+			{DiskWriteAwait, page(naming.writeTime) + " / " + page(naming.writes) + naming.perSecond},
+			{DiskReadAwait, page(naming.readTime) + " / " + page(naming.reads) + naming.perSecond},
 			{DiskQueue, inFlight}, {DiskBusy, "clamp_max(" + inFlight + ", 1)"},
 		} {
 			x.of.Coarse = append(x.of.Coarse, x.expr)
 		}
 
-		if n.perSecond == "" {
+		if naming.perSecond == "" {
 			continue // the signals already read the CSI driver's counters
 		}
 
@@ -52,8 +52,8 @@ func init() {
 			EBSInstanceIOPSExceeded:       "ec2_instance_performance_exceeded_iops",
 			EBSInstanceThroughputExceeded: "ec2_instance_performance_exceeded_tp",
 		} {
-			of.Exprs = append(of.Exprs, `label_replace(irate(`+n.of(counter)+
-				`[$w]), "volume_id", "$1", "VolumeId", "(.+)")`+n.perSecond)
+			of.Exprs = append(of.Exprs, `label_replace(irate(`+naming.of(counter)+
+				`[$w]), "volume_id", "$1", "VolumeId", "(.+)")`+naming.perSecond)
 		}
 	}
 

@@ -98,73 +98,77 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *Slowdown {
 		return nil
 	}
 
-	s := &Slowdown{Device: dev, Kind: kind}
+	slowdown := &Slowdown{Device: dev, Kind: kind}
 	usual := timeline.Quantile(timeline.At(await, around), 0.5)
 
 	// The slow cells in the stalled time: the device's counters may credit a wait a cell later.
 	slow := timeline.Where(await, func(x float64) bool { return x >= SlowFactor*usual && x >= usual+SlowLeastS })
-	s.Slow = slow
-	s.Cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
-	requests := timeline.Sum(timeline.At(ops, s.Cells)) * c.Grid.StepSeconds()
+	slowdown.Slow = slow
+	slowdown.Cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
+	requests := timeline.Sum(timeline.At(ops, slowdown.Cells)) * c.Grid.StepSeconds()
 
 	// The test for chance uses all slow cells, since those above were selected by the stalls.
 	if c.Unrelated(slow) {
 		return nil
 	}
-	if s.Cells.Count() < slowCells || requests < slowRequests ||
-		Share(s.Cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
+	if slowdown.Cells.Count() < slowCells || requests < slowRequests ||
+		Share(slowdown.Cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
 		return nil
 	}
 
-	s.Ops, s.Moved = timeline.Quantile(timeline.At(all, s.Cells), 0.5),
-		timeline.Quantile(timeline.At(moved, s.Cells), 0.5)
-	s.SlowS = timeline.Quantile(timeline.At(await, s.Cells), 0.5)
-	size := s.Moved / s.Ops
+	slowdown.Ops, slowdown.Moved = timeline.Quantile(timeline.At(all, slowdown.Cells), 0.5),
+		timeline.Quantile(timeline.At(moved, slowdown.Cells), 0.5)
+	slowdown.SlowS = timeline.Quantile(timeline.At(await, slowdown.Cells), 0.5)
+	size := slowdown.Moved / slowdown.Ops
 
 	// Comparable cells have as high a load, with requests that are no smaller.
-	kindOps := timeline.Quantile(timeline.At(ops, s.Cells), 0.5)
-	around = around.Without(s.Cells)
+	kindOps := timeline.Quantile(timeline.At(ops, slowdown.Cells), 0.5)
+	around = around.Without(slowdown.Cells)
 
 	comparable := make(timeline.Mask, c.Grid.N)
 	for k := range comparable {
-		comparable[k] = around[k] && await[k] > 0 && all[k] >= AsMuchOps*s.Ops && moved[k] >= AsMuchBytes*s.Moved &&
+		comparable[k] = around[k] && await[k] > 0 && all[k] >= AsMuchOps*slowdown.Ops &&
+			moved[k] >= AsMuchBytes*slowdown.Moved &&
 			ops[k] >= AsMuchOps*kindOps &&
-			(moved[k]/all[k] >= size/alikeSize || size/leastRate <= s.SlowS*ownBytes)
+			(moved[k]/all[k] >= size/alikeSize || size/leastRate <= slowdown.SlowS*ownBytes)
 	}
 
-	s.Calm = comparable.And(timeline.Where(await, func(x float64) bool { return x <= s.SlowS/SlowFactor }))
-	if s.Calm.Count() < calmCells || Share(s.Calm, comparable) < calmQuick {
+	slowdown.Calm = comparable.And(timeline.Where(await,
+		func(x float64) bool { return x <= slowdown.SlowS/SlowFactor }))
+	if slowdown.Calm.Count() < calmCells || Share(slowdown.Calm, comparable) < calmQuick {
 		return nil
 	}
 
-	s.UsualS = timeline.Quantile(timeline.At(await, s.Calm), 0.5)
-	s.UsualOps, s.UsualMoved = timeline.Quantile(timeline.At(all, around), 0.5),
+	slowdown.UsualS = timeline.Quantile(timeline.At(await, slowdown.Calm), 0.5)
+	slowdown.UsualOps, slowdown.UsualMoved = timeline.Quantile(timeline.At(all, around), 0.5),
 		timeline.Quantile(timeline.At(moved, around), 0.5)
-	if s.SlowS < s.UsualS+SlowLeastS || s.Ops > notMore*s.UsualOps || s.Moved > notMore*s.UsualMoved {
+	if slowdown.SlowS < slowdown.UsualS+SlowLeastS || slowdown.Ops > notMore*slowdown.UsualOps ||
+		slowdown.Moved > notMore*slowdown.UsualMoved {
 		return nil
 	}
 
-	in := timeline.At(all, s.Cells)
+	in := timeline.At(all, slowdown.Cells)
 
 	// A slowdown is a distinct state, not just the far end of a latency that always varies.
 	others := timeline.Where(ops, func(x float64) bool { return x > 0 }).Without(slow.Widen(1, 1))
-	if timeline.Quantile(timeline.At(await, others), 0.95) > s.SlowS/calmGap {
+	if timeline.Quantile(timeline.At(await, others), 0.95) > slowdown.SlowS/calmGap {
 		return nil
 	}
 
-	s.Flat = timeline.Quantile(in, 0.9) <= (1+2*CapTolerance)*timeline.Quantile(in, 0.1)
+	slowdown.Flat = timeline.Quantile(in, 0.9) <= (1+2*CapTolerance)*timeline.Quantile(in, 0.1)
 	queue := c.For(DiskQueue, "device", dev)
-	s.Less = s.Ops < lessDone*s.UsualOps && timeline.Quantile(timeline.At(queue, s.Cells),
-		0.5) > timeline.Quantile(timeline.At(queue, s.Calm), 0.5)
-	s.Recovered = s.recovers(all, await)
-	s.Excluded = append(s.Excluded,
+	slowdown.Less = slowdown.Ops < lessDone*slowdown.UsualOps &&
+		timeline.Quantile(timeline.At(queue, slowdown.Cells),
+			0.5) > timeline.Quantile(timeline.At(queue, slowdown.Calm), 0.5)
+	slowdown.Recovered = slowdown.recovers(all, await)
+	slowdown.Excluded = append(slowdown.Excluded,
 		fmt.Sprintf("Higher load: %s and %s meanwhile; it served at least as much in %d other intervals, %s of them quickly.",
-			units.Value(s.Ops, "1/s"), units.Value(s.Moved, "bytes/s"), comparable.Count(),
-			units.Percent(Share(s.Calm, comparable))),
+			units.Value(slowdown.Ops, "1/s"), units.Value(slowdown.Moved, "bytes/s"), comparable.Count(),
+			units.Percent(Share(slowdown.Calm, comparable))),
 		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time used for comparison.", units.Bytes(size),
-			units.Bytes(timeline.Quantile(timeline.At(Ratio(moved, all), s.Calm), 0.5))))
+			units.Bytes(timeline.Quantile(timeline.At(Ratio(moved, all), slowdown.Calm), 0.5))))
 
-	return s
+	return slowdown
 }
 
 // Degraded reports whether a device was slow by itself in most of some cells and then as quick as
@@ -216,11 +220,11 @@ func Ratio(a, b []float64) []float64 {
 
 // ownFault rules out other reasons for delayed requests: limits that EBS counts, flushes, the CPUs
 // and memory.
-func (c *Case) ownFault(s *Slowdown) bool {
+func (c *Case) ownFault(slowdown *Slowdown) bool {
 	over := func(signals ...*Signal) (share float64, measured bool) {
 		for _, of := range signals {
 			for _, t := range c.Signal(of) {
-				if x := timeline.Mean(timeline.At(t.Values, s.Cells)); x == x {
+				if x := timeline.Mean(timeline.At(t.Values, slowdown.Cells)); x == x {
 					share, measured = max(share, x), true
 				}
 			}
@@ -234,39 +238,41 @@ func (c *Case) ownFault(s *Slowdown) bool {
 	}
 
 	if counted {
-		s.Excluded = append(s.Excluded, "The volume's own limits: EBS counted "+units.Percent(volume)+
+		slowdown.Excluded = append(slowdown.Excluded, "The volume's own limits: EBS counted "+units.Percent(volume)+
 			" of the time over them.")
 	}
 
 	instance, counted := over(EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded)
-	s.InstanceLimited = instance >= slowLimit
-	if counted && !s.InstanceLimited {
-		s.Excluded = append(s.Excluded, "The instance's limits: EBS counted "+units.Percent(instance)+
+	slowdown.InstanceLimited = instance >= slowLimit
+	if counted && !slowdown.InstanceLimited {
+		slowdown.Excluded = append(slowdown.Excluded, "The instance's limits: EBS counted "+units.Percent(instance)+
 			" of the time over them.")
 	}
 
-	if flushes := c.For(DiskFlushes, "device", s.Device); flushes != nil {
-		then, usual := timeline.Mean(timeline.At(flushes, s.Cells)), timeline.Mean(timeline.At(flushes, s.Calm))
+	if flushes := c.For(DiskFlushes, "device", slowdown.Device); flushes != nil {
+		then, usual := timeline.Mean(timeline.At(flushes, slowdown.Cells)),
+			timeline.Mean(timeline.At(flushes, slowdown.Calm))
 		if then > flushFactor*usual && then > 1 {
 			return false
 		}
-		s.Excluded = append(s.Excluded,
+		slowdown.Excluded = append(slowdown.Excluded,
 			fmt.Sprintf("More flushes: %s meanwhile, %s at other times.", units.Value(then, "1/s"),
 				units.Value(usual, "1/s")))
 	}
 
-	if busy := timeline.Quantile(timeline.At(c.One(CPUBusy), s.Cells), 0.5); busy == busy {
+	if busy := timeline.Quantile(timeline.At(c.One(CPUBusy), slowdown.Cells), 0.5); busy == busy {
 		if busy >= SlowCPU {
 			return false
 		}
-		s.Excluded = append(s.Excluded, "The CPUs: "+units.Percent(busy)+" busy meanwhile.")
+		slowdown.Excluded = append(slowdown.Excluded, "The CPUs: "+units.Percent(busy)+" busy meanwhile.")
 	}
 
-	if swapped := timeline.Mean(timeline.At(c.One(SwapOut), s.Cells)); swapped == swapped {
+	if swapped := timeline.Mean(timeline.At(c.One(SwapOut), slowdown.Cells)); swapped == swapped {
 		if swapped > swapping {
 			return false
 		}
-		s.Excluded = append(s.Excluded, "Swapping: "+units.Value(swapped, "1/s")+" pages swapped out meanwhile.")
+		slowdown.Excluded = append(slowdown.Excluded,
+			"Swapping: "+units.Value(swapped, "1/s")+" pages swapped out meanwhile.")
 	}
 
 	return true

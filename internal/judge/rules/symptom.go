@@ -37,81 +37,82 @@ func SymptomRule(id, title, when, cause string) Rule {
 	return r
 }
 
-func (r Rule) symptomFinding(c *Case, s Stall) Finding {
-	f := r.Finding(s.Subject)
-	eps := s.AsSampled().Episodes()
-	stalled, seen := c.Seconds(s.AsSampled()), c.Seconds(s.Observed)
+func (r Rule) symptomFinding(input *Case, stall Stall) Finding {
+	finding := r.Finding(stall.Subject)
+	eps := stall.AsSampled().Episodes()
+	stalled, seen := input.Seconds(stall.AsSampled()), input.Seconds(stall.Observed)
 
 	longest := 0.0
 	for _, e := range eps {
-		longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
+		longest = max(longest, float64(e.Cells())*input.Grid.StepSeconds())
 	}
 
-	f.Say("stalled", Values{"stalled": Seconds(stalled), "watched": Seconds(seen), "share": Part(stalled / seen),
+	finding.Say("stalled", Values{"stalled": Seconds(stalled), "watched": Seconds(seen),
+		"share":    Part(stalled / seen),
 		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
-	if s.Combined {
-		f.Entitle("combined title", nil)
-		f.Explain("combined cause", nil)
-		f.Say("combined", nil)
+	if stall.Combined {
+		finding.Entitle("combined title", nil)
+		finding.Explain("combined cause", nil)
+		finding.Say("combined", nil)
 	}
 
 	// A device's stall is critical only if a database's clients stalled seriously as well, or if
 	// none is known.
-	f.Severity = Warning
+	finding.Severity = Warning
 	switch {
-	case c.serious(s) && (s.IsDatabase || !c.Stall.IsDatabase || c.serious(c.Stall)):
-		f.Severity = Critical
+	case input.serious(stall) && (stall.IsDatabase || !input.Stall.IsDatabase || input.serious(input.Stall)):
+		finding.Severity = Critical
 	case Trifle(stalled, seen):
-		f.Severity = Info
+		finding.Severity = Info
 	}
 
-	if !s.IsDatabase && c.Stall.IsDatabase {
+	if !stall.IsDatabase && input.Stall.IsDatabase {
 		// The clients' stalls are known, so a slow device matters only if clients noticed.
-		if felt := Share(c.Stall.Cells, s.Cells); felt < MinAttributable {
-			f.Severity = Info
-			f.Say("not felt", Values{"clients": Called(c.Stall.Subject)})
+		if felt := Share(input.Stall.Cells, stall.Cells); felt < MinAttributable {
+			finding.Severity = Info
+			finding.Say("not felt", Values{"clients": Called(input.Stall.Subject)})
 		}
 	}
 
 	// A burst, such as the OS writing its page cache, makes its own requests wait on a healthy host too.
-	more := s.timesAsMany()
-	if !s.IsDatabase && !c.Stall.IsDatabase && more >= BurstFactor && !c.readsStop(s) {
-		f.Severity = LessThanCritical(f.Severity)
-		f.Say("burst", Values{"more": Number(more)})
+	more := stall.timesAsMany()
+	if !stall.IsDatabase && !input.Stall.IsDatabase && more >= BurstFactor && !input.readsStop(stall) {
+		finding.Severity = LessThanCritical(finding.Severity)
+		finding.Say("burst", Values{"more": Number(more)})
 	}
 
-	if !s.IsDatabase {
-		c.sayInCycle(&f, s)
+	if !stall.IsDatabase {
+		input.sayInCycle(&finding, stall)
 	}
 
-	f.Weight = stalled / seen
-	f.Windows = c.Windows(s.AsSampled())
-	if f.PeriodS = c.Period(s.AsSampled()); f.PeriodS > 0 {
-		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
+	finding.Weight = stalled / seen
+	finding.Windows = input.Windows(stall.AsSampled())
+	if finding.PeriodS = input.Period(stall.AsSampled()); finding.PeriodS > 0 {
+		finding.Say("recurring", Values{"period": Seconds(finding.PeriodS)})
 	}
 
 	// If no operation ended in the stalled cells, there is no latency to report.
-	if lat := timeline.At(s.Latency, s.Cells); timeline.Count(lat) > 0 {
-		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
-		f.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)),
+	if lat := timeline.At(stall.Latency, stall.Cells); timeline.Count(lat) > 0 {
+		calm := timeline.Quantile(timeline.At(stall.Latency, stall.Observed.Without(stall.Cells)), 0.5)
+		finding.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)),
 			"calm": Seconds(calm)})
-		f.Evidence = append(f.Evidence,
-			c.Figure("worst mean latency in one interval", nil, timeline.Max(lat), "seconds", s.Cells),
-			c.Figure("median of the mean latency per interval over the whole recording", nil,
-				timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
-			c.Figure("95th percentile of the mean latency per interval", nil, timeline.Quantile(s.Latency, 0.95),
-				"seconds", s.Observed),
-			c.Figure("latency from which an interval counts as stalled", nil, s.Threshold, "seconds", s.Observed))
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("worst mean latency in one interval", nil, timeline.Max(lat), "seconds", stall.Cells),
+			input.Figure("median of the mean latency per interval over the whole recording", nil,
+				timeline.Quantile(stall.Latency, 0.5), "seconds", stall.Observed),
+			input.Figure("95th percentile of the mean latency per interval", nil, timeline.Quantile(stall.Latency, 0.95),
+				"seconds", stall.Observed),
+			input.Figure("latency from which an interval counts as stalled", nil, stall.Threshold, "seconds", stall.Observed))
 	}
 
-	if s.Ops != nil {
-		f.Evidence = append(f.Evidence,
-			c.Figure("usual completions", nil, timeline.Quantile(s.Ops, 0.5), "1/s", s.Observed),
-			c.Figure("completions in the stalled intervals, median", nil,
-				timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5), "1/s", s.Cells))
+	if stall.Ops != nil {
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("usual completions", nil, timeline.Quantile(stall.Ops, 0.5), "1/s", stall.Observed),
+			input.Figure("completions in the stalled intervals, median", nil,
+				timeline.Quantile(timeline.At(stall.Ops, stall.Cells), 0.5), "1/s", stall.Cells))
 	}
 
-	return f
+	return finding
 }
 
 // timesAsMany is how many times as many operations as at calm times completed in stalled time, by

@@ -109,8 +109,8 @@ func (t *Traced) add(c *Case) {
 	for _, track := range c.Signal(TraceWait) {
 		l := track.Labels
 		program := l.Get("program")
-		s := timeline.Sum(timeline.At(track.Values, t.Cells)) * step
-		if !(s > 0) || !c.hurts(program, l.Get("device")) {
+		seconds := timeline.Sum(timeline.At(track.Values, t.Cells)) * step
+		if !(seconds > 0) || !c.hurts(program, l.Get("device")) {
 			continue
 		}
 
@@ -124,16 +124,16 @@ func (t *Traced) add(c *Case) {
 			w.Why = "" // the text is the same
 		}
 
-		waits[w] += s
-		callers[program] += s
-		stages[l.Get("stage")] += s
-		t.WaitedS += s
+		waits[w] += seconds
+		callers[program] += seconds
+		stages[l.Get("stage")] += seconds
+		t.WaitedS += seconds
 
 		if w.Wait == wait.Unknown {
 			continue
 		}
 
-		t.Explained += s
+		t.Explained += seconds
 		for k, x := range track.Values {
 			if x > 0 {
 				t.each[k] += x
@@ -315,52 +315,54 @@ var weighedWords = Words{
 // Weigh compares a written finding with a trace's measurements, if the rule says what a trace would
 // show. A cause that the trace contradicts becomes a refutation, with the evidence; a refutation
 // that it contradicts is dropped: keep is false.
-func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
-	if t == nil || r.Traced == nil || f.Kind == Symptom ||
-		t.Covered(c.Stall.Cells.And(t.Cells), nil) < coveredLeast {
+func (r *Rule) Weigh(input *Case, traced *Traced, finding *Finding) (keep bool, err error) {
+	if traced == nil || r.Traced == nil || finding.Kind == Symptom ||
+		traced.Covered(input.Stall.Cells.And(traced.Cells), nil) < coveredLeast {
 		return true, nil
 	}
 
 	// most includes the unexplained part, so a mechanism is ruled out only if even that would not
 	// be enough.
-	share, most := t.Of(r.Traced)
-	f.Measured = Partly
+	share, most := traced.Of(r.Traced)
+	finding.Measured = Partly
 
 	switch {
 	case share >= confirmedFrom:
-		f.Measured = Confirmed
+		finding.Measured = Confirmed
 	case most < ruledOutBelow:
-		f.Measured = RuledOut
+		finding.Measured = RuledOut
 	}
 
 	// Advice not to buy anything must not contradict a measurement.
-	if f.Kind == Refutation && f.Measured != Confirmed {
+	if finding.Kind == Refutation && finding.Measured != Confirmed {
 		return false, nil
 	}
 
-	top := t.Waits[0]
-	v := Values{"programs": Called(t.Who()), "share": Part(share), "most": Part(top.Share) + Value(" "+top.Text),
-		"title": Called(f.Title)}
-	text, err := r.print(weighedWords[f.Measured], f.Measured, v)
+	top := traced.Waits[0]
+	v := Values{"programs": Called(traced.Who()), "share": Part(share),
+		"most":  Part(top.Share) + Value(" "+top.Text),
+		"title": Called(finding.Title)}
+	text, err := r.print(weighedWords[finding.Measured], finding.Measured, v)
 	if err != nil {
 		return false, err
 	}
 
-	f.Summary = strings.TrimSpace(f.Summary + " " + text)
-	f.Evidence = append(f.Evidence,
-		c.Figure("measured by a trace: share of this mechanism in the slow calls' waiting", TraceWait, share,
-			"ratio", t.Cells))
+	finding.Summary = strings.TrimSpace(finding.Summary + " " + text)
+	finding.Evidence = append(finding.Evidence,
+		input.Figure("measured by a trace: share of this mechanism in the slow calls' waiting", TraceWait, share,
+			"ratio", traced.Cells))
 
-	switch f.Measured {
+	switch finding.Measured {
 	case Partly:
-		f.Weight = min(f.Weight, most)
-		if s := c.SeverityOf(f.Weight); s == Info || s == Warning && f.Severity == Critical {
-			f.Severity = s
+		finding.Weight = min(finding.Weight, most)
+		if s := input.SeverityOf(finding.Weight); s == Info || s == Warning && finding.Severity == Critical {
+			finding.Severity = s
 		}
 	case RuledOut:
-		f.Kind, f.Severity, f.Weight = Refutation, Info, share
-		f.Fixes, f.Opening, f.Closing, f.Foremost, f.Cap, f.SupportCase = nil, "", "", false, nil, nil
-		f.Title, err = r.print(weighedWords["title"], "title", v)
+		finding.Kind, finding.Severity, finding.Weight = Refutation, Info, share
+		finding.Fixes, finding.Opening, finding.Closing, finding.Foremost, finding.Cap, finding.SupportCase = nil,
+			"", "", false, nil, nil
+		finding.Title, err = r.print(weighedWords["title"], "title", v)
 	}
 
 	return true, err

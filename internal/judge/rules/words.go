@@ -106,9 +106,9 @@ func (f *Finding) Advise(advice string, v Values) {
 
 // Write turns a finding's requests into sentences, from its rule's words and its Judge's values. It
 // fails if the rule has no words with a name, or if they use a value that does not exist.
-func (r *Rule) Write(f *Finding) error {
+func (r *Rule) Write(finding *Finding) error {
 	var b strings.Builder
-	for _, s := range f.Asked.Says {
+	for _, s := range finding.Asked.Says {
 		text, err := r.print(r.Words[s.Name], s.Name, s.Values)
 		if err != nil {
 			return err
@@ -120,8 +120,8 @@ func (r *Rule) Write(f *Finding) error {
 		b.WriteString(text)
 	}
 
-	f.Summary = b.String()
-	for _, a := range f.Asked.Advises {
+	finding.Summary = b.String()
+	for _, a := range finding.Asked.Advises {
 		t := r.Advice[a.Name]
 		var x Fix
 		for _, part := range []struct {
@@ -135,14 +135,15 @@ func (r *Rule) Write(f *Finding) error {
 		}
 
 		x.Do, x.Values, x.Decisive = t.Do, a.Values, t.Decisive
-		f.Fixes = append(f.Fixes, x)
+		finding.Fixes = append(finding.Fixes, x)
 	}
 
 	for _, x := range []struct {
 		to *string
 		by *Saying
-	}{{&f.Title, f.Asked.Title}, {&f.Cause, f.Asked.Cause}, {&f.Opening, f.Asked.Opens},
-		{&f.Closing, f.Asked.Closes}} {
+	}{{&finding.Title, finding.Asked.Title}, {&finding.Cause, finding.Asked.Cause},
+		{&finding.Opening, finding.Asked.Opens},
+		{&finding.Closing, finding.Asked.Closes}} {
 		if x.by == nil {
 			continue
 		}
@@ -152,7 +153,7 @@ func (r *Rule) Write(f *Finding) error {
 		}
 	}
 
-	f.Asked = Asked{}
+	finding.Asked = Asked{}
 	return nil
 }
 

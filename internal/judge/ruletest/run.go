@@ -141,9 +141,9 @@ func count(n int) string {
 }
 
 // holds says why a directive does not hold; "" if it does.
-func holds(id string, r *diagnose.Report, directive string) string {
+func holds(id string, report *diagnose.Report, directive string) string {
 	var found []diagnose.Finding
-	for _, one := range r.All() {
+	for _, one := range report.All() {
 		for _, f := range one.Findings {
 			if f.Rule == id {
 				found = append(found, f)
@@ -152,7 +152,7 @@ func holds(id string, r *diagnose.Report, directive string) string {
 	}
 
 	var missing []string
-	for _, m := range r.Missing {
+	for _, m := range report.Missing {
 		if m.Rule == id {
 			missing = m.Missing
 		}
@@ -167,7 +167,7 @@ func holds(id string, r *diagnose.Report, directive string) string {
 			}
 		}
 		if len(found) == 0 {
-			return fmt.Sprintf("no finding, want one that contains %q; the verdict is: %s", text, r.Verdict)
+			return fmt.Sprintf("no finding, want one that contains %q; the verdict is: %s", text, report.Verdict)
 		}
 		return fmt.Sprintf("no finding contains %q; the first is: %s", text, found[0].Summary)
 	case word == "severity" && (len(found) == 0 || string(found[0].Severity) != text):
