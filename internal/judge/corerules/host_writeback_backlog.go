@@ -131,7 +131,7 @@ func hostWritebackBacklog() rules.Rule {
 			if k.Flushes != "" && rules.Share(k.Cells.Widen(1, 1), episodes.cells) >= byCheckpoint {
 				// The checkpoint is the cause; this is its mechanism.
 				finding.Weight *= byCheckpoint
-				finding.Say("checkpoint", rules.Values{"see": rules.Called(k.Flushes)})
+				finding.SayIf(k.Flushes, "checkpoint", rules.Values{"see": rules.Called(k.Flushes)})
 			}
 		}
 

@@ -103,6 +103,8 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 		out = append(out, found...)
 	}
 
+	rules.Refer(out)
+
 	// A change for the worse did not hold up any client, so nothing about it is critical.
 	if c.Change != nil {
 		for i := range out {

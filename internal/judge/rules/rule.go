@@ -141,6 +141,9 @@ type Finding struct {
 	Opening string `json:"-"`
 	Closing string `json:"-"`
 
+	// Referrals are about findings of other rules; [Refer] adds those that hold to the summary.
+	Referrals []Referral `json:"-"`
+
 	// Asked is what the Judge requested and [Rule.Write] has not written yet.
 	Asked Asked `json:"-"`
 }

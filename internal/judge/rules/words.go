@@ -74,7 +74,13 @@ func of(x float64, text func(float64) string) Value {
 type Saying struct {
 	Name   string
 	Values Values
+	// If is the rule whose finding the words refer to; "" if they refer to none.
+	If string
 }
+
+// A Referral is text about another rule's finding, for the end of a summary. [Refer] adds it if that
+// rule found a cause.
+type Referral struct{ Rule, Text string }
 
 // Asked is everything that a Judge requested for a finding; [Rule.Write] writes it and clears it.
 type Asked struct {
@@ -85,23 +91,35 @@ type Asked struct {
 
 // Say adds words of the finding's rule to its summary. Words that begin with a punctuation mark (",
 // ; . :") follow the preceding text without a space.
-func (f *Finding) Say(words string, v Values) { f.Asked.Says = append(f.Asked.Says, Saying{words, v}) }
+func (f *Finding) Say(words string, v Values) {
+	f.Asked.Says = append(f.Asked.Says, Saying{Name: words, Values: v})
+}
+
+// SayIf is Say for words about a finding of another rule. They end the summary, and are left out if that
+// rule finds no cause.
+func (f *Finding) SayIf(rule, words string, v Values) {
+	f.Asked.Says = append(f.Asked.Says, Saying{words, v, rule})
+}
 
 // Entitle and Explain replace the finding's title and its cause with words of its rule.
-func (f *Finding) Entitle(words string, v Values) { f.Asked.Title = &Saying{words, v} }
+func (f *Finding) Entitle(words string, v Values) {
+	f.Asked.Title = &Saying{Name: words, Values: v}
+}
 
 // Explain is described at Entitle.
-func (f *Finding) Explain(words string, v Values) { f.Asked.Cause = &Saying{words, v} }
+func (f *Finding) Explain(words string, v Values) {
+	f.Asked.Cause = &Saying{Name: words, Values: v}
+}
 
 // Open and Close make words of the finding's rule the first or the last sentence of the verdict.
-func (f *Finding) Open(words string, v Values) { f.Asked.Opens = &Saying{words, v} }
+func (f *Finding) Open(words string, v Values) { f.Asked.Opens = &Saying{Name: words, Values: v} }
 
 // Close is described at Open.
-func (f *Finding) Close(words string, v Values) { f.Asked.Closes = &Saying{words, v} }
+func (f *Finding) Close(words string, v Values) { f.Asked.Closes = &Saying{Name: words, Values: v} }
 
 // Advise adds advice of the finding's rule to its fixes.
 func (f *Finding) Advise(advice string, v Values) {
-	f.Asked.Advises = append(f.Asked.Advises, Saying{advice, v})
+	f.Asked.Advises = append(f.Asked.Advises, Saying{Name: advice, Values: v})
 }
 
 // Write turns a finding's requests into sentences, from its rule's words and its Judge's values. It
@@ -113,6 +131,12 @@ func (r *Rule) Write(finding *Finding) error {
 		if err != nil {
 			return err
 		}
+
+		if s.If != "" {
+			finding.Referrals = append(finding.Referrals, Referral{s.If, text})
+			continue
+		}
+
 		// Words may continue the previous sentence, as in ", behind the checkpoint".
 		if b.Len() > 0 && text != "" && !strings.ContainsRune(",;.:", rune(text[0])) {
 			b.WriteByte(' ')
@@ -155,6 +179,19 @@ func (r *Rule) Write(finding *Finding) error {
 
 	finding.Asked = Asked{}
 	return nil
+}
+
+// Refer completes the summaries of the findings of one time with what they say about each other.
+func Refer(found []Finding) {
+	for i := range found {
+		f := &found[i]
+		for _, ref := range f.Referrals {
+			if slices.ContainsFunc(found, func(o Finding) bool { return o.Rule == ref.Rule && o.Kind == Cause }) {
+				f.Summary += " " + ref.Text
+			}
+		}
+		f.Referrals = nil
+	}
 }
 
 func (r *Rule) print(text, name string, v Values) (string, error) {

@@ -170,6 +170,12 @@ func holds(id string, report *diagnose.Report, directive string) string {
 			return fmt.Sprintf("no finding, want one that contains %q; the verdict is: %s", text, report.Verdict)
 		}
 		return fmt.Sprintf("no finding contains %q; the first is: %s", text, found[0].Summary)
+	case word == "omits" && len(found) == 0:
+		return fmt.Sprintf("no finding, want one without %q; the verdict is: %s", text, report.Verdict)
+	case word == "omits" && slices.ContainsFunc(found, func(f diagnose.Finding) bool {
+		return strings.Contains(Words(f), text)
+	}):
+		return fmt.Sprintf("a finding contains %q", text)
 	case word == "severity" && (len(found) == 0 || string(found[0].Severity) != text):
 		return fmt.Sprintf("the first finding is not %s", text)
 	case word == "no finding" && len(found) > 0:

@@ -15,9 +15,10 @@
 // Series are written as in Prometheus' own test scripts (start+step x times; _ means no sample).
 // {{when}} is the rule's condition over exporters' metrics. An eval without a line below it expects
 // no result. The directive "finding: TEXT" expects a finding of the rule that contains the text,
-// "no finding" expects none although the rule could be judged, "severity: S" is the severity of its
-// first finding, and "missing: METRIC" expects the rule to be unmeasurable without that metric. The
-// directive rule can be omitted if the file is named after the rule's ID, with - instead of /.
+// "omits: TEXT" findings that do not contain it, "no finding" none although the rule could be judged,
+// "severity: S" is the severity of its first finding, and "missing: METRIC" expects the rule to be
+// unmeasurable without that metric. The directive rule can be omitted if the file is named after the
+// rule's ID, with - instead of /.
 package ruletest
 
 import (
@@ -209,7 +210,8 @@ const eachServer = "each server"
 
 func isDirective(d string) bool {
 	word, _, _ := strings.Cut(d, ": ")
-	return word == "finding" || word == "severity" || word == "missing" || d == "no finding" || d == eachServer
+	return word == "finding" || word == "severity" || word == "missing" || word == "omits" ||
+		d == "no finding" || d == eachServer
 }
 
 // times matches a repetition in a series' values: 0+1x60.

@@ -84,7 +84,7 @@ func TestConditionsInPrometheus(t *testing.T) {
 				switch word, _, _ := strings.Cut(line, ": "); {
 				case !strings.HasPrefix(line, "# "):
 					text = append(text, line)
-				case !slices.Contains([]string{"# finding", "# severity", "# missing", "# no finding"}, word):
+				case !slices.Contains([]string{"# finding", "# severity", "# missing", "# omits", "# no finding"}, word):
 					t.Errorf("%s: %q is not a directive", s.Name, line) // a remark in promqltest, but a typing error here
 				}
 			}
@@ -135,6 +135,8 @@ func TestCaseFailsForEachWrongDirective(t *testing.T) {
 		{"# finding: 3,000 IOPS", "# no finding", "got a finding, want none"},
 		{"# finding: 3,000 IOPS", "# severity: info", "the first finding is not info"},
 		{"# finding: 3,000 IOPS", "# missing: node_disk", `want "node_disk"`},
+		{"# finding: 3,000 IOPS", "# omits: 4,000 IOPS", ""},
+		{"# finding: 3,000 IOPS", "# omits: 3,000 IOPS", `a finding contains "3,000 IOPS"`},
 		{"    {} 1", "    {} 2", "want {} 2"},
 		{"    {} 1\n", "", "gives one series, want nothing"},
 		{"at 10s", "at 26s", "gives one series, want nothing"},

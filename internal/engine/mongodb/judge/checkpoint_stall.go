@@ -38,7 +38,8 @@ func checkpointStall() rules.Rule {
 		NoAlert: "its condition is that a checkpoint runs, which is not a fault; mongodb/slow-writes alerts on writes that wait for it",
 		Cause:   "60 s after the last checkpoint ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it.",
 		Words: rules.Words{
-			"stood":         "Most of what the volume wrote meanwhile was already in the page cache before the stalls: a checkpoint's fsync only triggers writes that were due anyway (see host/writeback-backlog).",
+			"stood":         "Most of what the volume wrote meanwhile was already in the page cache before the stalls: a checkpoint's fsync only triggers writes that were due anyway.",
+			"backlog":       "See " + backlogRule + ".",
 			"some":          "Most of the stalled time is outside checkpoints: they only add to it.",
 			"reads":         "Checkpoints stall reads",
 			"during":        "{{.share}} of the stalled time falls into checkpoints: writes stalled for {{.in}} of the time while one ran, and for {{.out}} while none did.",
@@ -104,6 +105,7 @@ func checkpointStall() rules.Rule {
 		case c.PageCacheStood():
 			finding.Severity = rules.Info
 			finding.Say("stood", nil)
+			finding.SayIf(backlogRule, "backlog", nil)
 		case rules.Share(near, c.Stall.Cells) < mostlyInCheckpoints:
 			finding.Severity = rules.Info
 			finding.Say("some", nil)

@@ -22,8 +22,15 @@ const (
 	seldomCheckpoint = 0.3
 )
 
+// Rules that findings refer to.
+const (
+	backlogRule  = "host/writeback-backlog"
+	degradedRule = "disk/degraded"
+	journalRule  = "wiredtiger/journal-stall"
+)
+
 func journalStall() rules.Rule {
-	rule := rules.Rule{ID: "wiredtiger/journal-stall",
+	rule := rules.Rule{ID: journalRule,
 		Title: "The journal's fdatasync stalls", Kind: rules.Cause,
 		Storage: true,
 		When:    "plimsoll:wt_log_sync:seconds > 0.05",
@@ -41,9 +48,10 @@ func journalStall() rules.Rule {
 		fraction, pIn, pOut := c.Attributable(on)
 		cover := rules.Share(on, c.Stall.Cells)
 
-		// Without other time to compare with, covering half of the stalled time is enough.
+		// Without other time to compare with, covering half of the stalled time is enough, except for batches:
+		// they do not wait for the journal, so a coincidence shows nothing.
 		compared := c.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
-		if !compared && (cover < minJournalCover || c.Contrasts(on)) {
+		if !compared && (cover < minJournalCover || c.Contrasts(on) || c.Stall.Class == Applying) {
 			return nil
 		}
 
@@ -73,6 +81,7 @@ func journalStall() rules.Rule {
 			// Anything on that volume waits as long, so the journal is not to blame.
 			finding.Severity = rules.Info
 			finding.Say("degraded", nil)
+			finding.SayIf(degradedRule, "volume", nil)
 		default:
 			adviseApart(c, &finding)
 			finding.Advise("bound", nil)
@@ -119,10 +128,12 @@ var journalWords = rules.Words{
 
 	"applier": "Batches of the oplog do not wait for it (another thread does), but it shows that this member's storage answered late.",
 
-	"degraded": "The volume itself was slow meanwhile (disk/degraded): the journal waits for it like everything else.",
+	"degraded": "The volume itself was slow meanwhile: the journal waits for it like everything else.",
+	"volume":   "See " + degradedRule + ".",
 
 	"idle":               "A device was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host was short of CPU.",
-	"page cache":         "The device wrote {{.written}} meanwhile, but WiredTiger handed over only {{.handed}} in that time: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).",
+	"page cache":         "The device wrote {{.written}} meanwhile, but WiredTiger handed over only {{.handed}} in that time: the sync waited behind page cache written earlier, which the OS was flushing.",
+	"backlog":            "See " + backlogRule + ".",
 	"checkpoint":         "It waited behind the checkpoint's own writes.",
 	"outside checkpoint": "No checkpoint ran in most of it: it waited behind eviction's writes or another user of the volume.",
 	"mixed":              "It waited behind a mix of checkpoint writes and page cache flushed by the OS.",
@@ -263,6 +274,7 @@ func behind(c *rules.Case, on timeline.Mask, finding *rules.Finding) (apart bool
 	// The engine's own writes explain too few of the device's bytes.
 	case toDevice > flushedElsewhere*handed:
 		finding.Say("page cache", rules.Values{"written": rules.Bytes(toDevice), "handed": rules.Bytes(handed)})
+		finding.SayIf(backlogRule, "backlog", nil)
 	case known && inCkpt >= mostlyCheckpoint:
 		finding.Say("checkpoint", nil)
 	case known && inCkpt < seldomCheckpoint:

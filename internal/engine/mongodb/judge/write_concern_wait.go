@@ -24,7 +24,8 @@ func writeConcernWait() rules.Rule {
 			"lagging":       "Member {{.member}} lagged by up to {{.lag}}, more than usual.",
 			"alone":         "The set has no other member to wait for, and this member's journal is quick (fdatasync {{.sync}}). The majority commit point cannot pass an older write that is still executing, so these writes wait for the slow ones.",
 			"journal quick": "They do not wait for this member's own journal: its fdatasync took {{.sync}}.",
-			"journal slow":  "This member's own journal is slow: see wiredtiger/journal-stall.",
+			"journal slow":  "This member's own journal is slow.",
+			"journal":       "See " + journalRule + ".",
 		},
 		Advice: map[string]rules.Advice{
 			"slow writes": {Summary: "Find what makes writes execute slowly (the other findings): this wait follows from it",
@@ -99,6 +100,7 @@ func waitedFor(c *rules.Case, finding *rules.Finding) {
 		finding.Advise("secondaries", nil)
 	case each == each:
 		finding.Say("journal slow", nil)
+		finding.SayIf(journalRule, "journal", nil)
 		finding.Advise("all members", nil)
 	default:
 		finding.Advise("all members", nil)
