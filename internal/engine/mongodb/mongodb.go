@@ -46,7 +46,8 @@ var Engine = parts.Engine{
 			VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},
 		Logs:     []*serverlog.Format{&mongodlog.Format},
 		Looks:    looks,
-		Programs: []string{"mongod"}, Names: []string{"mongo"}, DataFolder: live.DataFolder,
+		Programs: []string{"mongod"}, Names: []string{"mongo", "mongosh"}, DataFolder: live.DataFolder,
+		Configuration: live.Configuration,
 	},
 	Rules: judge.Knowledge,
 	Fit: &fit.Engine{

@@ -41,6 +41,9 @@ type Engine struct {
 	// DataFolder reports whether a folder is a server's data, which cannot be read, and which server's: its
 	// process, 0 if unknown, and its port, "" if unknown. It is asked about folders that are not captures.
 	DataFolder func(dir string) (pid int, port string, is bool)
+	// Configuration reports whether a text is a server's configuration, and the port of its clients, "" if
+	// it names none.
+	Configuration func(head []byte) (port string, is bool)
 }
 
 // ServerHere stands for the address of the engine's server on this machine in a [Look]'s text.

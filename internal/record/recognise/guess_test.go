@@ -36,6 +36,9 @@ func guesser(t *testing.T) (o *Opener, folder string) {
 			_, err := os.Stat(filepath.Join(dir, "LEDGER"))
 			return 41, "", err == nil
 		},
+		Configuration: func(head []byte) (string, bool) {
+			return strings.CutPrefix(string(head), "ledger port ")
+		},
 		Looks: []Look{{Is: Starts("LEDGER LOG"), Text: "is a log: give " + ServerHere}},
 	}})
 	o.proc = proc
@@ -83,5 +86,59 @@ func TestMeantElsewhere(t *testing.T) {
 	}
 	if got := o.dataFolder(folder); !strings.Contains(got, "does not run") {
 		t.Errorf("the data folder of a server that ended is answered with %q", got)
+	}
+}
+
+// A folder above a server's data or configuration, and the configuration itself, lead to the server's address.
+func TestServerFolder(t *testing.T) {
+	o, data := guesser(t)
+	top := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(top, "15"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(data, filepath.Join(top, "15", "main")); err != nil {
+		t.Fatal(err)
+	}
+
+	for dir, want := range map[string]string{
+		top:                              filepath.Join(top, "15", "main") + " is the data folder",
+		filepath.Join(top, "15"):         filepath.Join(top, "15", "main") + " is the data folder",
+		filepath.Join(top, "15", "main"): filepath.Join(top, "15", "main") + " is the data folder",
+	} {
+		if got := o.serverFolder(dir); !strings.Contains(got, want) || !strings.Contains(got, "ledger://localhost:5599") {
+			t.Errorf("%s is answered with %q, want %q", dir, got, want)
+		}
+	}
+
+	etc := t.TempDir()
+	path := filepath.Join(etc, "ledger.conf")
+	for port, want := range map[string]string{
+		"5599": "give its address, ledger://localhost:5599", "": "give its address, ledger://localhost:5599",
+		"7001": "ledger://HOST:7001 (on this machine, no server has that port)",
+	} {
+		if err := os.WriteFile(path, []byte("ledger port "+port), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.serverFolder(etc); !strings.Contains(got, path+" is the configuration of a server (ledgerd)") ||
+			!strings.HasSuffix(got, want) {
+			t.Errorf("port %q is answered with %q, want %q", port, got, want)
+		}
+		if got := o.looksLike([]byte("ledger port "+port), plain); !strings.HasSuffix(got, want) {
+			t.Errorf("port %q is answered with %q, want %q", port, got, want)
+		}
+	}
+}
+
+// A running server's command line names a folder that this user may not read.
+func TestServedFrom(t *testing.T) {
+	o, _ := guesser(t)
+	if err := os.WriteFile(filepath.Join(o.proc, "41", "cmdline"), []byte("ledgerd\x00--data=/srv/ledger\x00"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.serverFolder("/srv/ledger"); !strings.Contains(got, "ledger://localhost:5599") {
+		t.Errorf("a folder that cannot be read is answered with %q", got)
+	}
+	if got := o.serverFolder("/srv/other"); got != "" {
+		t.Errorf("another folder is answered with %q", got)
 	}
 }

@@ -60,6 +60,9 @@ func (o *Opener) looksLike(head []byte, kind packing) string {
 	if i := slices.IndexFunc(binaries, is); i >= 0 {
 		return within + binaries[i].Text
 	}
+	if means := o.configuration(head); means != "" {
+		return within + means
+	}
 	for _, l := range o.looks {
 		if l.Is(head) {
 			return within + o.serverOf(l.of, l.Text)

@@ -196,7 +196,7 @@ func (o *Opener) openFolder(dir string) (Input, error) {
 		return asInput(c.Open(dir))
 	}
 
-	if means := o.dataFolder(dir); means != "" {
+	if means := o.serverFolder(dir); means != "" {
 		return Input{}, errors.New(means)
 	}
 

@@ -32,3 +32,17 @@ func TestDataFolder(t *testing.T) {
 		t.Errorf("the server is process %d on port %q, %t; want 4711 and 5599", pid, port, is)
 	}
 }
+
+func TestConfiguration(t *testing.T) {
+	for text, want := range map[string]string{
+		"# comment\nlisten_addresses = '*'\nport = 5433\t# (change requires restart)\n": "5433",
+		"#listen_addresses = 'localhost'\n#port = 5432\n":                               "5432",
+		"# TYPE DATABASE USER\nlocal   all             postgres peer\n":                 "",
+		"port = 5432\n": "no",
+	} {
+		port, is := live.Configuration([]byte(text))
+		if got := port; is && got != want || is == (want == "no") {
+			t.Errorf("%q: port %q, %t; want %q", text, port, is, want)
+		}
+	}
+}
