@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/present/document"
 	"plimsoll/internal/record/recording"
 )
 
@@ -31,6 +32,7 @@ type diagnoseOptions struct {
 	// if not given.
 	incident int
 	slowFrom time.Duration
+	watching *document.Watching // set by Run
 }
 
 // sampleUnasked is how long diagnose samples live sources by default: two of MongoDB's checkpoints,
@@ -146,6 +148,7 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 		return err
 	}
 
+	o.watching = a.watching("/proc", args)
 	if err := o.write(a, r); err != nil {
 		return err
 	}
@@ -164,7 +167,7 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 	if o.output.value == "json" {
 		return diagnosis.JSON(a.stdout, r)
 	}
-	return a.screen(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone}), o.output,
+	return a.screen(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone, Watching: o.watching}), o.output,
 		o.options(a), o.full)
 }
 

@@ -231,7 +231,8 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
 	} else {
-		err = a.screen(results.Proof(pack(), r, o.zone, address.Public(args[1])), o.output, o.options(a), o.full)
+		doc := results.Proof(pack(), r, o.zone, address.Public(args[1]), a.watching("/proc", args[1:2]))
+		err = a.screen(doc, o.output, o.options(a), o.full)
 	}
 
 	if err != nil {

@@ -11,27 +11,29 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/present/document"
+	"plimsoll/internal/record/address"
 )
 
 // processesMax bounds the processes that are looked at for a running watch.
 const processesMax = 100_000
 
-// A runningRing is the ring of a running `plimsoll watch`.
-type runningRing struct {
+// A runningWatch is a running `plimsoll watch`; folder is its ring, "" if it keeps none.
+type runningWatch struct {
 	pid     int
 	folder  string
 	sources []string
 }
 
-// runningRings finds the running `plimsoll watch` processes that keep a ring, in a /proc. Without one, as on
-// macOS, it finds none.
-func (a *app) runningRings(proc string) []runningRing {
+// runningWatches finds the running `plimsoll watch` processes in a /proc. Without one, as on macOS, it finds
+// none.
+func (a *app) runningWatches(proc string) []runningWatch {
 	entries, err := os.ReadDir(proc)
 	if err != nil || len(entries) > processesMax {
 		return nil
 	}
 
-	var out []runningRing
+	var out []runningWatch
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -44,7 +46,7 @@ func (a *app) runningRings(proc string) []runningRing {
 		}
 
 		words := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
-		if len(words) < 4 || !strings.HasPrefix(filepath.Base(words[0]), "plimsoll") || words[1] != "watch" {
+		if len(words) < 3 || !strings.HasPrefix(filepath.Base(words[0]), "plimsoll") || words[1] != "watch" {
 			continue
 		}
 
@@ -55,27 +57,22 @@ func (a *app) runningRings(proc string) []runningRing {
 		}
 
 		folder := cmd.Flag("out").Value.String()
-		if folder == "" {
-			continue
-		}
-		if !filepath.IsAbs(folder) {
+		if folder != "" && !filepath.IsAbs(folder) {
 			cwd, err := os.Readlink(filepath.Join(proc, e.Name(), "cwd"))
 			if err != nil {
 				continue // another user's
 			}
 			folder = filepath.Join(cwd, folder)
 		}
-		out = append(out, runningRing{pid, folder, cmd.Flags().Args()})
+		out = append(out, runningWatch{pid, folder, cmd.Flags().Args()})
 	}
 	return out
 }
 
 // suggestRing says which command diagnoses the ring of a watch that already samples all of the live sources.
 func (a *app) suggestRing(proc string, live []string) {
-	for _, ring := range a.runningRings(proc) {
-		if len(live) == 0 || slices.ContainsFunc(live, func(arg string) bool {
-			return !slices.ContainsFunc(ring.sources, func(has string) bool { return sameServer(arg, has) })
-		}) {
+	for _, ring := range a.runningWatches(proc) {
+		if len(live) == 0 || ring.folder == "" || !ring.samples(live) {
 			continue
 		}
 
@@ -90,6 +87,35 @@ func (a *app) suggestRing(proc string, live []string) {
 			ring.pid, shellword.Quote(printable(ring.folder)))
 		return
 	}
+}
+
+// samples reports whether a watch samples all of some sources. Its own ring counts as one.
+func (w *runningWatch) samples(args []string) bool {
+	return !slices.ContainsFunc(args, func(arg string) bool {
+		if path, err := filepath.Abs(arg); err == nil && path == w.folder {
+			return false
+		}
+		return !slices.ContainsFunc(w.sources, func(has string) bool { return sameServer(arg, has) })
+	})
+}
+
+// watching returns the running watch that samples these sources, one with a ring if there is a choice; nil if
+// there is none.
+func (a *app) watching(proc string, args []string) *document.Watching {
+	var found *document.Watching
+	for _, w := range a.runningWatches(proc) {
+		if len(args) == 0 || !w.samples(args) {
+			continue
+		}
+		found = &document.Watching{PID: w.pid, Ring: printable(w.folder)}
+		for _, s := range w.sources {
+			found.Sources = append(found.Sources, printable(address.Public(s)))
+		}
+		if w.folder != "" {
+			break
+		}
+	}
+	return found
 }
 
 // sameServer reports whether two addresses belong to one server, whatever the users and the databases.

@@ -43,3 +43,35 @@ func TestRunningRing(t *testing.T) {
 		}
 	}
 }
+
+// A diagnosis without a stall names the running watch of its sources, whether it keeps a ring or not.
+func TestWatching(t *testing.T) {
+	proc, ring := t.TempDir(), t.TempDir()
+	for pid, words := range map[string][]string{
+		"20": {"/usr/bin/plimsoll", "watch", "host", "postgres://u:s3cret@db-1:5432"},
+		"22": {"/usr/bin/plimsoll", "watch", "mongodb://db-2:27017", "--out", ring},
+	} {
+		if err := os.MkdirAll(filepath.Join(proc, pid), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(proc, pid, "cmdline"), []byte(strings.Join(words, "\x00")+"\x00"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	a, _, _ := testApp()
+	for _, c := range []struct{ args, want string }{
+		{"postgres://db-1:5432 host", "plimsoll top host postgres://u@db-1:5432"},
+		{"mongodb://db-2:27017", "plimsoll diagnose " + ring + " --from -15m"},
+		{ring, "plimsoll diagnose " + ring + " --from -15m"},
+		{"postgres://db-1:5433", ""},
+	} {
+		got := ""
+		if w := a.watching(proc, strings.Fields(c.args)); w != nil {
+			_, got, _ = w.Next()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.args, got, c.want)
+		}
+	}
+}

@@ -105,7 +105,7 @@ func TestTheWholeWay(t *testing.T) {
 		results.Simulation([]*simulate.Result{now}, results.Origin{}),
 		results.Simulation([]*simulate.Result{now, apart}, results.Origin{}),
 		results.Plan(p, results.Origin{}),
-		results.Proof(pack, proof, time.UTC, "after"),
+		results.Proof(pack, proof, time.UTC, "after", nil),
 	} {
 		written(t, d)
 	}

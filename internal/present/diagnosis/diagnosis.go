@@ -29,18 +29,21 @@ type Options struct {
 	// Live says that the sources are being watched. The document then distinguishes what is true
 	// now from what was true earlier.
 	Live bool
+	// Watching is the running watch of these sources; nil if there is none.
+	Watching *document.Watching
 }
 
 // diagnosed is a diagnosis that is turned into a document.
 type diagnosed struct {
 	*diagnose.Report
-	pack    *rules.Pack
-	clock   Clock
-	loc     *time.Location
-	live    bool
-	queries *document.Queries
-	charts  *document.Timeline
-	linked  map[string]bool // rules whose address a finding has
+	pack     *rules.Pack
+	clock    Clock
+	loc      *time.Location
+	live     bool
+	watching *document.Watching
+	queries  *document.Queries
+	charts   *document.Timeline
+	linked   map[string]bool // rules whose address a finding has
 }
 
 // Document returns a diagnosis as a document. With r.Detail ([diagnose.Options], Slots), its
@@ -52,7 +55,7 @@ func Document(report *diagnose.Report, opt Options) *document.Document {
 	}
 
 	d := &diagnosed{Report: report, clock: NewClock(report.Span, opt.Location), loc: opt.Location,
-		live:    opt.Live,
+		live: opt.Live, watching: opt.Watching,
 		queries: NewQueries(opt.Pack), pack: opt.Pack, linked: map[string]bool{}}
 	doc := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(report.Verdict),
 		Host: cmp.Or(hosts(report.Sources), opt.Host)}

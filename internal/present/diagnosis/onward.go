@@ -38,6 +38,9 @@ func (d *diagnosed) nextCommand() (title, command, expect string) {
 			`plimsoll probe --show --profile "${PROFILE:?one that plimsoll probe -h lists}"`,
 			"what it would write and sync; without --show and with a folder it measures that folder's volume"
 
+	case worst == nil && d.Stalls.Of > 0 && d.watching != nil:
+		return d.watching.Next()
+
 	case worst == nil && d.Stalls.Of > 0:
 		return "catch the next stall, if clients still see some", join("plimsoll watch host", address, "--out ring"),
 			"it reports a stall within seconds, and the ring keeps what came before it"

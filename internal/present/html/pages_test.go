@@ -269,7 +269,7 @@ func documents(t testing.TB) map[string]*document.Document {
 			of("lab", "run", "telemetry.yaml")),
 		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
 		"fleet": results.Fleet(exampleFleet(), time.UTC),
-		"proof": results.Proof(testkit.Pack(), exampleProof(), nil, "after"),
+		"proof": results.Proof(testkit.Pack(), exampleProof(), nil, "after", nil),
 		"case":  results.Case(testkit.Pack(), exampleWalk(t), of("casebook", "1")),
 	}
 

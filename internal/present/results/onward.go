@@ -19,13 +19,16 @@ func nextStep(title, command, expect string) *document.Section {
 			{Label: "expect", Text: expect}}}}}}}
 }
 
-// proofOnward is what to do after a comparison. after is the argument of the recording after the change.
-func proofOnward(r *prove.Report, after string) *document.Section {
+// proofOnward is what to do after a comparison. after is the argument of the recording after the change,
+// and watching the running watch that keeps it, if any.
+func proofOnward(r *prove.Report, after string, watching *document.Watching) *document.Section {
 	again, long := sampledAgain(&r.After), longerFor(r)
 	switch {
 	case long > 0:
 		return nextStep("record longer, under the same load",
 			"plimsoll record "+again+" --out longer --for "+long.String(), "a verdict, if BEFORE is long enough, too: compare BEFORE with longer")
+	case r.Verdict == prove.Better && watching != nil:
+		return nextStep(watching.Next())
 	case r.Verdict == prove.Better:
 		return nextStep("notice if it comes back", "plimsoll watch "+again+" --out ring",
 			"it reports a stall within seconds, and the ring keeps what came before it")

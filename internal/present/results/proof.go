@@ -15,8 +15,10 @@ import (
 
 // Proof shows a comparison of two recordings: the verdict, each figure's change with its interval
 // as a plot and a table, whether both had the same load, and how the intervals were computed. Times
-// are in the given zone; nil means UTC. after is the argument of the recording after the change.
-func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location, after string) *document.Document {
+// are in the given zone; nil means UTC. after is the argument of the recording after the change,
+// and watching the running watch that keeps it, if any.
+func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location, after string,
+	watching *document.Watching) *document.Document {
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -29,7 +31,7 @@ func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location, after string)
 	}
 
 	p.Facts = proofFacts(r)
-	p.Onward = proofOnward(r, after)
+	p.Onward = proofOnward(r, after, watching)
 	p.Sections = append(p.Sections, figuresSection(r, queries))
 	if len(r.Requirements) > 0 {
 		p.Sections = append(p.Sections, requirementsSection(r))

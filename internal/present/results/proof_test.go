@@ -141,7 +141,7 @@ func proved() *prove.Report {
 func TestProof(t *testing.T) {
 	golden.Inline(
 		t,
-		set(t, Proof(corerules.NewPack(nil), proved(), nil, "after"), text.Options{Width: 110}),
+		set(t, Proof(corerules.NewPack(nil), proved(), nil, "after", nil), text.Options{Width: 110}),
 		`
 Better: write p99 fell by 99 %. Stalled time fell too.
 ⚠ The mix of operations differs.
@@ -314,7 +314,7 @@ func TestProofOnward(t *testing.T) {
 	} {
 		r := proved()
 		c.change(r)
-		if got := proofOnward(r, "my after").Parts[0].Tasks[0].Steps[0].Commands[0]; got != c.want {
+		if got := proofOnward(r, "my after", nil).Parts[0].Tasks[0].Steps[0].Commands[0]; got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
 		}
 	}
@@ -331,7 +331,7 @@ func TestBasis(t *testing.T) {
 
 // Queries are linked from the names of figures; all signals of a figure are listed.
 func TestProofQueries(t *testing.T) {
-	d := Proof(corerules.NewPack(nil), proved(), time.UTC, "after")
+	d := Proof(corerules.NewPack(nil), proved(), time.UTC, "after", nil)
 	var last document.Section
 	for _, s := range d.Sections {
 		last = s
