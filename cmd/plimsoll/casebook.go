@@ -28,7 +28,8 @@ func newCasebookCommand(a *app) *cobra.Command {
 			return casebook.Names(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			// Other commands list with this word. A folder of that name is a case.
+			if len(args) == 0 || args[0] == "list" && !isFolder("list") {
 				all, err := casebook.List(engines.All().Plans())
 				if err != nil {
 					return err
@@ -48,9 +49,14 @@ func newCasebookCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // openCase opens an embedded case, or one in a folder if the name is a folder.
 func openCase(name string) (*casebook.Case, error) {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
+	if isFolder(name) {
 		return casebook.Read(os.DirFS(name), filepath.Base(filepath.Clean(name)), engines.All().Plans())
 	}
 	c, err := casebook.Open(name, engines.All().Plans())
@@ -64,7 +70,7 @@ func openCase(name string) (*casebook.Case, error) {
 // a file in this program's source.
 func caseOrigin(name string, given []string) results.Origin {
 	out := results.Origin{Command: given, File: filepath.Join(name, "scenario.yaml")}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
+	if isFolder(name) {
 		if text, err := scenario.ReadText(out.File); err == nil {
 			out.Text = text
 		}

@@ -61,7 +61,7 @@ func TestWatching(t *testing.T) {
 
 	a, _, _ := testApp()
 	for _, c := range []struct{ args, want string }{
-		{"postgres://db-1:5432 host", "plimsoll top host postgres://u@db-1:5432"},
+		{"postgres://db-1:5432 host", "plimsoll top host postgres://db-1:5432"},
 		{"mongodb://db-2:27017", "plimsoll diagnose " + ring + " --from -15m"},
 		{ring, "plimsoll diagnose " + ring + " --from -15m"},
 		{"postgres://db-1:5433", ""},
