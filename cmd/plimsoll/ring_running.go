@@ -107,11 +107,12 @@ func (a *app) watching(proc string, args []string) *document.Watching {
 		if len(args) == 0 || !w.samples(args) {
 			continue
 		}
-		found = &document.Watching{PID: w.pid, Ring: printable(w.folder)}
-		for _, s := range w.sources {
-			found.Sources = append(found.Sources, printable(address.Public(s)))
+		found = &document.Watching{PID: w.pid, Ring: w.folder != "", Command: "plimsoll top"}
+		for _, source := range w.sources {
+			found.Command += " " + shellword.Quote(printable(address.Public(source)))
 		}
 		if w.folder != "" {
+			found.Command = "plimsoll diagnose " + shellword.Quote(printable(w.folder)) + " --from -15m"
 			break
 		}
 	}

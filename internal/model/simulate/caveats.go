@@ -41,6 +41,8 @@ const (
 	// there is a warning above busyCPU.
 	saturatedCPU = 0.7
 	busyCPU      = 0.5
+	// exhaustedCPU is the share of busy cores above which they are why a load is not answered.
+	exhaustedCPU = 0.9
 )
 
 // CyclePeriod returns the time between a scenario's checkpoints; 0 if none have to be expected.
@@ -56,9 +58,13 @@ func LongEnough(period time.Duration) time.Duration {
 	return (3*period + time.Second - 1).Truncate(time.Second)
 }
 
-// caveats returns the caveats of a result whose run saw this many checkpoints.
+// caveats returns the caveats of a result whose run saw this many checkpoints. Headlines show only the first,
+// so cores that have no time left come before the backlog that they cause.
 func caveats(sc *scenario.Scenario, r *Result, cycles int) []Caveat {
 	var out []Caveat
+	if r.Host.CPUBusyMax > exhaustedCPU {
+		out = append(out, Caveat{Kind: Processor, Text: processorText(r)})
+	}
 
 	// A closed loop cannot fall behind: its clients wait for their answers.
 	if asked := r.AskedPerSec * r.Seconds; r.OpenLoop && float64(r.Unanswered) > (1-AnsweredMin)*asked {
@@ -73,7 +79,7 @@ func caveats(sc *scenario.Scenario, r *Result, cycles int) []Caveat {
 				units.Seconds(r.Seconds), countOf(cycles, r.CycleWord), LongEnough(period))})
 	}
 
-	if r.Host.CPUBusyMax > saturatedCPU {
+	if b := r.Host.CPUBusyMax; b > saturatedCPU && b <= exhaustedCPU {
 		out = append(out, Caveat{Kind: Processor, Text: processorText(r)})
 	}
 

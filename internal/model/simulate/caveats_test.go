@@ -22,6 +22,7 @@ func TestCaveats(t *testing.T) {
 		{"nothing", "", "", []string{met}},
 		{"a saturated processor", simulate.Processor, "the processor is saturated", []string{met, "host.cores=1", "engine.mongodb.cpu.operation=1200us"}},
 		{"a saturated quota", simulate.Processor, "the processor is saturated", []string{met, "host.cores=8", "host.cpu_quota=100%", "engine.mongodb.cpu.operation=1200us"}},
+		{"cores without time for the load", simulate.Processor, "the processor is saturated", []string{met, "host.cores=1", "engine.mongodb.cpu.operation=4ms"}},
 		{"one checkpoint", simulate.Few, "one checkpoint", []string{met, one}},
 		{"one checkpoint of a workload that only reads", "", "", []string{"objective.read_p99=10s", one, "workload.mix={read: 100%}"}},
 		{"credits run out", simulate.Burst, "credits run out after", []string{met, burst("1h")}},

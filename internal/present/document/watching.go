@@ -1,31 +1,21 @@
 package document
 
-import (
-	"fmt"
-	"strings"
-
-	"plimsoll/internal/base/shellword"
-)
+import "fmt"
 
 // Watching is a running `plimsoll watch` that samples what a document is about. Documents name it instead of
 // suggesting to start one.
 type Watching struct {
 	PID     int
-	Ring    string // the folder of its ring; "" if it keeps none
-	Sources []string // as arguments, without secrets
+	Ring    bool   // whether it keeps samples
+	Command string // what shows them or, without a ring, what happens now
 }
 
 // Next is the title, command and result of the next step while a watch runs.
 func (w *Watching) Next() (title, command, expect string) {
 	title = fmt.Sprintf("catch the next stall: plimsoll watch (process %d) already samples this", w.PID)
-	if w.Ring != "" {
-		return title, "plimsoll diagnose " + shellword.Quote(w.Ring) + " --from -15m",
+	if w.Ring {
+		return title, w.Command,
 			"the stalls it has seen; it reports the next one within seconds, and its ring keeps what came before"
 	}
-
-	words := make([]string, len(w.Sources))
-	for i, s := range w.Sources {
-		words[i] = shellword.Quote(s)
-	}
-	return title, "plimsoll top " + strings.Join(words, " "), "latency and causes live; that watch keeps no samples (--out)"
+	return title, w.Command, "latency and causes live; that watch keeps no samples (--out)"
 }
