@@ -216,3 +216,12 @@ func Change(r float64) string {
 	}
 	return fmt.Sprintf("%+.0f %%", percent)
 }
+
+// Deviation formats how far a figure is from another, as a signed percentage without decimals ("-12 %"). A
+// zero has no sign, also one that is only rounded to it.
+func Deviation(r float64) string {
+	if math.RoundToEven(100*r) == 0 { // as fmt rounds
+		return "0 %"
+	}
+	return fmt.Sprintf("%+.0f %%", 100*r)
+}

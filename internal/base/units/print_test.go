@@ -50,3 +50,11 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestDeviation(t *testing.T) {
+	for r, want := range map[float64]string{-0.12: "-12 %", -0.004: "0 %", 0: "0 %", 0.005: "0 %", 0.006: "+1 %", 1: "+100 %"} {
+		if got := Deviation(r); got != want {
+			t.Errorf("%g is %q, want %q", r, got, want)
+		}
+	}
+}

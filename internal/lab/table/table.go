@@ -64,7 +64,7 @@ func (r *Row) ErrorText() string {
 	case math.IsNaN(off):
 		return "-"
 	case off < 2:
-		return fmt.Sprintf("%+.0f %%", 100*(*r.Model / *r.Lab - 1))
+		return units.Deviation(*r.Model / *r.Lab - 1)
 	case *r.Model > *r.Lab:
 		return fmt.Sprintf("x %.1f", off)
 	}

@@ -108,7 +108,7 @@ func TestSeveralRuns(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 
-	if lab, model, off := last.LabText(), last.ModelText(), last.ErrorText(); lab != "2.00 s (1.00 s to 3.00 s)" || model != "2.00 s" || off != "+0 %" {
+	if lab, model, off := last.LabText(), last.ModelText(), last.ErrorText(); lab != "2.00 s (1.00 s to 3.00 s)" || model != "2.00 s" || off != "0 %" {
 		t.Errorf("%s, %s, %s", lab, model, off)
 	}
 

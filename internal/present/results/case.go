@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -149,7 +148,7 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 		}
 
 		if f.Deviation != nil {
-			deviation = fmt.Sprintf("%+.0f %%", 100**f.Deviation)
+			deviation = units.Deviation(*f.Deviation)
 			// Two published values are a range.
 			if len(f.Published) == 2 && *f.Deviation == 0 {
 				deviation = "within"
