@@ -55,7 +55,7 @@ func memberSettings(process *discover.Process) []discover.Setting {
 	}
 
 	var out []discover.Setting
-	for _, s := range []struct {
+	for _, setting := range []struct {
 		key, name, older string
 		read             func(text string) (fit.Quantity, error)
 	}{
@@ -70,17 +70,18 @@ func memberSettings(process *discover.Process) []discover.Setting {
 			return fit.Exactly(n), err
 		}},
 	} {
-		value, from := option(process, s.name)
+		value, from := option(process, setting.name)
 		// Before 3.6 the name begins with "experimental".
-		if value == "" && s.older != "" {
-			value, from = option(process, s.older)
+		if value == "" && setting.older != "" {
+			value, from = option(process, setting.older)
 		}
 		if value == "" || value == "0" { // 0 takes etcd's default
 			continue
 		}
 		// A value that etcd would refuse cannot be the one in force.
-		if q, err := s.read(value); err == nil {
-			out = append(out, discover.Setting{Key: s.key, Value: q, From: cmp.Or(from, s.name) + " " + value})
+		if q, err := setting.read(value); err == nil {
+			out = append(out, discover.Setting{Key: setting.key, Value: q,
+				From: cmp.Or(from, setting.name) + " " + value})
 		}
 	}
 

@@ -173,44 +173,44 @@ type entry struct {
 
 // Line implements serverlog.Parser.
 func (p *parser) Line(at time.Time, text []byte) {
-	x := entry{}
+	fields := entry{}
 	if text[0] == '{' {
-		x = readJSON(text)
+		fields = readJSON(text)
 	} else {
-		x = readText(text)
+		fields = readText(text)
 	}
 
-	took, hasTook := duration(x.took)
-	has := func(s string) bool { return strings.Contains(x.message, s) }
-	e := p.events
+	took, hasTook := duration(fields.took)
+	has := func(s string) bool { return strings.Contains(fields.message, s) }
+	events := p.events
 
 	switch {
 	// The second message is that of the logger before zap (3.3 and older).
 	case has("slow fdatasync") || has("sync duration of"):
 		if hasTook {
-			e.Took(slowSync, at, took)
+			events.Took(slowSync, at, took)
 		}
 	// The same message serves writes and reads; only its prefix distinguishes them.
 	case has("took too long") && hasTook:
 		kind := slowWrite
-		if strings.HasPrefix(x.prefix, "read-only") || has("read-only") {
+		if strings.HasPrefix(fields.prefix, "read-only") || has("read-only") {
 			kind = slowRange
 		}
-		e.Took(kind, at, took)
+		events.Took(kind, at, took)
 	case has("send out heartbeat on time"):
-		if late, ok := duration(x.exceeded); ok {
-			e.Took(lateHeartbeat, at, late)
+		if late, ok := duration(fields.exceeded); ok {
+			events.Took(lateHeartbeat, at, late)
 		}
 	case has("finished scheduled compaction") && hasTook:
-		e.Took(compaction, at, took)
+		events.Took(compaction, at, took)
 	case has("defragment"):
-		p.defragment(at, x, took, hasTook)
+		p.defragment(at, fields, took, hasTook)
 	case has("sent database snapshot to writer") || has("wrote database snapshot out"):
-		e.Add(snapshotSent, at, 1)
-	case x.alarm == "NOSPACE" || has("NOSPACE") || has("space exceeded"):
-		e.Add(noSpace, at, 1)
+		events.Add(snapshotSent, at, 1)
+	case fields.alarm == "NOSPACE" || has("NOSPACE") || has("space exceeded"):
+		events.Add(noSpace, at, 1)
 	default:
-		p.raft(at, x)
+		p.raft(at, fields)
 	}
 }
 

@@ -69,17 +69,17 @@ func writesDoNotWaitFor(c *rules.Case, k criterion, instance string) bool {
 }
 
 // overCriterion judges one of etcd's p99s against its criterion, member by member.
-func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criterion,
+func overCriterion(r rules.Rule, input *rules.Case, held []timeline.Track, wanted criterion,
 	explain func(f *rules.Finding, instance string, over timeline.Mask)) []rules.Finding {
 	var out []rules.Finding
 	for _, h := range held {
 		inst := h.Labels.Get("instance")
-		p99 := c.For(k.p99, "instance", inst)
+		p99 := input.For(wanted.p99, "instance", inst)
 		over := timeline.Known(h.Values)
 		seen := timeline.Known(p99)
-		slow := c.For(k.slow, "instance", inst)
+		slow := input.For(wanted.slow, "instance", inst)
 
-		late := timeline.Sum(slow) * c.Grid.StepSeconds()
+		late := timeline.Sum(slow) * input.Grid.StepSeconds()
 		if rules.Share(over, seen) < minShare || slow != nil && late < minSlowSyncs {
 			continue
 		}
@@ -88,30 +88,31 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 		share, typical := rules.Share(over, seen), timeline.Quantile(timeline.At(p99, over), 0.5)
 		finding.Weight = share
 
-		if c.Stall.Any() {
-			finding.Weight = rules.Share(over, c.Stall.Cells)
+		if input.Stall.Any() {
+			finding.Weight = rules.Share(over, input.Stall.Cells)
 		}
 
 		// Critical if the p99 is far over the limit for long, or if a typical one delays
 		// heartbeats.
 		finding.Severity = rules.Warning
 		follows := false
-		if share >= 0.3 && typical >= 2*k.limit || typical >= heartbeat {
+		if share >= 0.3 && typical >= 2*wanted.limit || typical >= heartbeat {
 			finding.Severity = rules.Critical
 		}
 
-		if k.p99 == BackendCommitP99 && quickWAL(c, inst, over) && !c.Stall.Any() && typical < heartbeat {
+		if wanted.p99 == BackendCommitP99 && quickWAL(input, inst, over) && !input.Stall.Any() &&
+			typical < heartbeat {
 			finding.Severity = rules.Warning
 		}
 
-		if finding.Severity == rules.Critical && writesDoNotWaitFor(c, k, inst) {
+		if finding.Severity == rules.Critical && writesDoNotWaitFor(input, wanted, inst) {
 			finding.Severity = rules.Warning
 			follows = true
 		}
 
-		finding.Windows = c.Windows(over)
-		finding.PeriodS = c.Period(over.Close(c.Cells(5e9)))
-		finding.Say("over", rules.Values{"what": rules.Called(k.what), "limit": rules.Seconds(k.limit),
+		finding.Windows = input.Windows(over)
+		finding.PeriodS = input.Period(over.Close(input.Cells(5e9)))
+		finding.Say("over", rules.Values{"what": rules.Called(wanted.what), "limit": rules.Seconds(wanted.limit),
 			"share":   rules.Part(share),
 			"typical": rules.Seconds(typical), "worst": rules.Seconds(timeline.Max(p99))})
 
@@ -120,24 +121,24 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 		}
 
 		finding.Evidence = []rules.Evidence{
-			c.Figure("p99 over 30 s, median", k.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
-			c.Figure("p99 over 30 s, maximum", k.p99, timeline.Max(p99), "seconds", seen),
-			c.Figure("criterion", nil, k.limit, "seconds", seen),
+			input.Figure("p99 over 30 s, median", wanted.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
+			input.Figure("p99 over 30 s, maximum", wanted.p99, timeline.Max(p99), "seconds", seen),
+			input.Figure("criterion", nil, wanted.limit, "seconds", seen),
 		}
 
 		if slow != nil {
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("number over "+k.edge, k.slow, math.Round(late), "", seen))
+				input.Figure("number over "+wanted.edge, wanted.slow, math.Round(late), "", seen))
 		}
 
 		// If most calls are slow rather than only the tail, that is the headline.
-		if k.judge(c, inst) == rules.MissesBulk {
+		if wanted.judge(input, inst) == rules.MissesBulk {
 			finding.Foremost = true
 			most := rules.Called("Most")
 			if share >= rules.NearlyAll {
 				most = "Nearly all"
 			}
-			finding.Entitle("title, bulk", rules.Values{"calls": rules.Called(k.calls), "most": most})
+			finding.Entitle("title, bulk", rules.Values{"calls": rules.Called(wanted.calls), "most": most})
 		}
 
 		explain(&finding, inst, over)

@@ -88,18 +88,18 @@ func instancesOf(c *rules.Case, of ...*rules.Signal) []string {
 	return out
 }
 
-func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask) rules.Finding {
+func defragmentFinding(r rules.Rule, input *rules.Case, inst string, cells timeline.Mask) rules.Finding {
 	finding := r.Finding(subjectOf(inst))
-	finding.Windows = c.Windows(cells)
-	finding.PeriodS = c.Period(cells)
+	finding.Windows = input.Windows(cells)
+	finding.PeriodS = input.Period(cells)
 	finding.Foremost = true
-	took := c.Seconds(cells)
-	pending := timeline.Max(timeline.At(c.For(ProposalsPending, "instance", inst), cells))
-	led := timeline.Mean(timeline.At(c.For(IsLeader, "instance", inst), cells)) > 0
+	took := input.Seconds(cells)
+	pending := timeline.Max(timeline.At(input.For(ProposalsPending, "instance", inst), cells))
+	led := timeline.Mean(timeline.At(input.For(IsLeader, "instance", inst), cells)) > 0
 
 	finding.Severity = rules.Info
-	if c.Stall.Any() {
-		finding.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
+	if input.Stall.Any() {
+		finding.Weight = rules.Share(cells.Widen(0, 1), input.Stall.Cells)
 	}
 
 	// The severity depends on whether writes waited: on the leader they do, on a follower the
@@ -111,7 +111,7 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 		finding.Severity = rules.Warning
 	}
 
-	if !c.Stall.Any() && finding.Severity != rules.Info {
+	if !input.Stall.Any() && finding.Severity != rules.Info {
 		finding.Weight = 1
 	}
 
@@ -125,7 +125,7 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 	if pending >= 1 {
 		finding.Say("pending", rules.Values{"pending": counted(pending)})
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("proposals pending during that time, maximum", ProposalsPending, pending, "", cells))
+			input.Figure("proposals pending during that time, maximum", ProposalsPending, pending, "", cells))
 	}
 
 	if led {
@@ -134,7 +134,7 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 		finding.Say("quick", nil)
 	}
 
-	finding.Evidence = append([]rules.Evidence{c.Figure("time spent defragmenting", Defragmenting, took,
+	finding.Evidence = append([]rules.Evidence{input.Figure("time spent defragmenting", Defragmenting, took,
 		"seconds", cells)}, finding.Evidence...)
 	finding.Advise("when", nil)
 	finding.Advise("less", nil)

@@ -123,24 +123,24 @@ func electionsWithoutDisk() rules.Rule {
 	return rule
 }
 
-func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, rtt float64,
+func electionFinding(r rules.Rule, input *rules.Case, cells timeline.Mask, changes, rtt float64,
 	to string) rules.Finding {
 	finding := r.Finding("etcd")
-	all, members := 0.0, c.Signal(WALFsyncs)
+	all, members := 0.0, input.Signal(WALFsyncs)
 	for _, m := range members {
-		all += math.Round(timeline.Sum(m.Values) * c.Grid.StepSeconds())
+		all += math.Round(timeline.Sum(m.Values) * input.Grid.StepSeconds())
 	}
 
-	size := clusterSize(c, len(members))
+	size := clusterSize(input, len(members))
 	unread := size - len(members)
 
 	// A slow network without elections is normal for members in several regions, and restarts are
 	// maintenance: both are only worth an info.
 	slow := rtt >= slowRoundTripS
-	late, refused := summed(c, HeartbeatFailures), summed(c, ProposalsFailed)
-	serious := slow || timeline.Mean(c.One(rules.CPUBusy)) > busyCPU
-	known := serious || summed(c, PeerSendFailures) > 0
-	restarted := restarts(c)
+	late, refused := summed(input, HeartbeatFailures), summed(input, ProposalsFailed)
+	serious := slow || timeline.Mean(input.One(rules.CPUBusy)) > busyCPU
+	known := serious || summed(input, PeerSendFailures) > 0
+	restarted := restarts(input)
 	finding.Severity = rules.Info
 
 	switch {
@@ -155,19 +155,19 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	finding.Foremost = true
 
 	// Without stalled time there is nothing to take a share of, and the changes are the whole symptom.
-	if finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells); !c.Stall.Any() && changes > 0 {
+	if finding.Weight = rules.Share(cells.Widen(1, 1), input.Stall.Cells); !input.Stall.Any() && changes > 0 {
 		finding.Weight = 1
 	}
 
-	if !c.SinceStart {
-		finding.Windows = c.Windows(cells)
+	if !input.SinceStart {
+		finding.Windows = input.Windows(cells)
 	}
 
 	finding.Say("not the disk", nil)
 	if changes > 0 {
 		v := rules.Values{"changes": rules.Things(int(changes), "time"), "for": ""}
-		if !c.SinceStart {
-			v["for"] = rules.Seconds(c.Whole().Seconds())
+		if !input.SinceStart {
+			v["for"] = rules.Seconds(input.Whole().Seconds())
 		}
 		finding.Say("changes", v)
 	} else {
@@ -185,20 +185,21 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 		known = true
 	}
 
-	explainElections(&finding, c, changes, rtt, to, known)
+	explainElections(&finding, input, changes, rtt, to, known)
 	finding.Evidence = append([]rules.Evidence{
-		c.Figure("leader changes", LeaderChangesSeen, changes, "", cells),
-		c.Figure("WAL syncs of over 512 ms", WALFsyncClasses, 0, "", cells),
+		input.Figure("leader changes", LeaderChangesSeen, changes, "", cells),
+		input.Figure("WAL syncs of over 512 ms", WALFsyncClasses, 0, "", cells),
 	}, finding.Evidence...)
 
 	return finding
 }
 
 // explainElections reports what delayed the heartbeats, with the evidence and the fix.
-func explainElections(finding *rules.Finding, c *rules.Case, changes, rtt float64, to string, known bool) {
-	whole := make(timeline.Mask, c.Grid.N).Not()
+func explainElections(finding *rules.Finding, input *rules.Case, changes, rtt float64,
+	to string, known bool) {
+	whole := make(timeline.Mask, input.Grid.N).Not()
 	count := func(text, words string, s *rules.Signal, key string, more rules.Values) {
-		n := summed(c, s)
+		n := summed(input, s)
 		if !(n > 0) {
 			return
 		}
@@ -207,7 +208,7 @@ func explainElections(finding *rules.Finding, c *rules.Case, changes, rtt float6
 			v[k] = x
 		}
 		finding.Say(words, v)
-		finding.Evidence = append(finding.Evidence, c.Figure(text, s, n, "", whole))
+		finding.Evidence = append(finding.Evidence, input.Figure(text, s, n, "", whole))
 	}
 
 	if rtt >= slowRoundTripS {
@@ -219,18 +220,18 @@ func explainElections(finding *rules.Finding, c *rules.Case, changes, rtt float6
 	// Also a fast round trip is evidence: it rules the network out.
 	if !math.IsNaN(rtt) {
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))
+			input.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))
 	}
 
 	lost := rules.Value("")
-	if n := summed(c, PeersLost); n > 0 {
+	if n := summed(input, PeersLost); n > 0 {
 		lost = counted(n)
 	}
 
 	count("messages to peers that could not be sent", "failures", PeerSendFailures, "failed",
 		rules.Values{"lost": lost})
 	// A leader that gets no CPU sends its heartbeats late, whatever disk and network do.
-	if busy := timeline.Mean(c.One(rules.CPUBusy)); busy > busyCPU {
+	if busy := timeline.Mean(input.One(rules.CPUBusy)); busy > busyCPU {
 		finding.Say("CPU", rules.Values{"busy": rules.Part(busy)})
 		finding.Advise("CPU", nil)
 	}

@@ -56,29 +56,29 @@ func loggedSlowSyncs() rules.Rule {
 	return rule
 }
 
-func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rules.Finding {
+func loggedSyncsFinding(r rules.Rule, input *rules.Case, syncs rules.LoggedSum) rules.Finding {
 	finding := r.Finding("etcd")
-	finding.Windows = c.Windows(syncs.Running)
-	finding.PeriodS = c.Period(syncs.Running.Close(c.Cells(5e9)))
+	finding.Windows = input.Windows(syncs.Running)
+	finding.PeriodS = input.Period(syncs.Running.Close(input.Cells(5e9)))
 	finding.Say("syncs", syncs.Values())
-	finding.Evidence = syncs.Evidence(c, loggedSyncs)
+	finding.Evidence = syncs.Evidence(input, loggedSyncs)
 
-	if finding.Weight = rules.Share(syncs.Running, c.Stall.Cells); !c.Stall.Any() {
+	if finding.Weight = rules.Share(syncs.Running, input.Stall.Cells); !input.Stall.Any() {
 		finding.Weight = 1
 	}
 
-	late := c.SumOf(loggedHeartbeats)
+	late := input.SumOf(loggedHeartbeats)
 	if late.N > 0 {
 		finding.Say("heartbeats", late.Values())
-		finding.Evidence = append(finding.Evidence, late.Evidence(c, loggedHeartbeats)[:2]...)
+		finding.Evidence = append(finding.Evidence, late.Evidence(input, loggedHeartbeats)[:2]...)
 	}
 
 	times := func(s *rules.Signal, text string) rules.Value {
-		n := math.Round(timeline.Sum(c.One(s)) * c.Grid.StepSeconds())
+		n := math.Round(timeline.Sum(input.One(s)) * input.Grid.StepSeconds())
 		if !(n > 0) {
 			return ""
 		}
-		finding.Evidence = append(finding.Evidence, c.Figure(text, s, n, "", timeline.Known(c.One(s))))
+		finding.Evidence = append(finding.Evidence, input.Figure(text, s, n, "", timeline.Known(input.One(s))))
 		return rules.Things(int(n), "time")
 	}
 
@@ -96,15 +96,15 @@ func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rule
 		finding.Severity = rules.Critical
 	}
 
-	if writes := c.SumOf(loggedWrites); writes.Running.And(syncs.Running).Count() > 0 {
+	if writes := input.SumOf(loggedWrites); writes.Running.And(syncs.Running).Count() > 0 {
 		finding.Say("requests", writes.Values())
-		finding.Evidence = append(finding.Evidence, writes.Evidence(c, loggedWrites)[:2]...)
+		finding.Evidence = append(finding.Evidence, writes.Evidence(input, loggedWrites)[:2]...)
 	}
 
 	// The metrics have the same syncs and all others, so their findings lead, unless they are sampled
 	// too seldom to show single syncs.
-	if c.Measured(WALFsyncs) {
-		if finding.Say("metrics", nil); !c.Stall.Logged {
+	if input.Measured(WALFsyncs) {
+		if finding.Say("metrics", nil); !input.Stall.Logged {
 			finding.Severity = rules.Info
 		}
 	} else {
@@ -113,7 +113,7 @@ func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rule
 	}
 
 	finding.Advise("apart", nil)
-	if sat, ok := c.Saturated(); !ok {
+	if sat, ok := input.Saturated(); !ok {
 		finding.Advise("record", nil)
 	} else if share := rules.Share(sat, syncs.Running); share < rules.IdleSaturation {
 		finding.Say("device", nil)

@@ -122,32 +122,32 @@ func snapshotSent() rules.Rule {
 				NoCommand: "the slow member has to be found first"},
 		}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
 			inst := h.Labels.Get("instance")
 			cells := timeline.Known(h.Values)
 			finding := rule.Finding(subjectOf(inst))
-			finding.Severity, finding.Windows = rules.Info, c.Windows(cells)
+			finding.Severity, finding.Windows = rules.Info, input.Windows(cells)
 
 			// Writes that piled up during the snapshot wait a little longer than it.
-			if c.Stall.Any() {
-				finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+			if input.Stall.Any() {
+				finding.Weight = rules.Share(cells.Widen(1, 1), input.Stall.Cells)
 			}
 
 			times := len(cells.Episodes())
-			v := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "times": "", "size": ""}
+			v := rules.Values{"for": rules.Seconds(input.Seconds(cells)), "times": "", "size": ""}
 			if times > 1 {
 				v["times"] = rules.Things(times, "time")
 			}
 
-			if size := timeline.Max(timeline.At(c.For(DatabaseSize, "instance", inst), cells)); size > 0 {
+			if size := timeline.Max(timeline.At(input.For(DatabaseSize, "instance", inst), cells)); size > 0 {
 				v["size"] = rules.Bytes(size)
 			}
 
 			finding.Say("sent", v)
-			finding.Evidence = []rules.Evidence{c.Figure("time with a snapshot in transit", SnapshotsSending,
-				c.Seconds(cells), "seconds", cells)}
+			finding.Evidence = []rules.Evidence{input.Figure("time with a snapshot in transit", SnapshotsSending,
+				input.Seconds(cells), "seconds", cells)}
 			// One snapshot is how a new member joins; it is a problem only if clients felt it or it
 			// recurs.
 			if finding.Weight >= rules.MinAttributable || times > 1 {

@@ -53,16 +53,16 @@ func noSpace() rules.Rule {
 	return rule
 }
 
-func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Finding, bool) {
+func noSpaceFinding(r rules.Rule, input *rules.Case, size timeline.Track) (rules.Finding, bool) {
 	inst := size.Labels.Get("instance")
-	quota, alarm := c.For(Quota, "instance", inst), c.For(NoSpaceAlarm, "instance", inst)
+	quota, alarm := input.For(Quota, "instance", inst), input.For(NoSpaceAlarm, "instance", inst)
 
-	full := make(timeline.Mask, c.Grid.N)
+	full := make(timeline.Mask, input.Grid.N)
 	for k, x := range size.Values {
 		full[k] = quota != nil && x >= quota[k]
 	}
 
-	raised := make(timeline.Mask, c.Grid.N)
+	raised := make(timeline.Mask, input.Grid.N)
 	if alarm != nil {
 		raised = timeline.Where(alarm, func(x float64) bool { return x > 0 })
 	}
@@ -77,9 +77,10 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 	finding.Say("not the disk", nil)
 	at, most := timeline.Max(timeline.At(size.Values, cells)), timeline.Max(timeline.At(quota, cells))
 
-	v := rules.Values{"size": rules.Bytes(at), "quota": rules.Bytes(most), "for": rules.Seconds(c.Seconds(full))}
+	v := rules.Values{"size": rules.Bytes(at), "quota": rules.Bytes(most),
+		"for": rules.Seconds(input.Seconds(full))}
 	switch {
-	case full.Count() > 0 && c.SinceStart:
+	case full.Count() > 0 && input.SinceStart:
 		finding.Say("full, page", v)
 	case full.Count() > 0:
 		finding.Say("full", v)
@@ -87,17 +88,17 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 		finding.Say("alarm", v)
 	}
 
-	if !c.SinceStart {
-		finding.Windows = c.Windows(cells)
+	if !input.SinceStart {
+		finding.Windows = input.Windows(cells)
 	}
 
-	finding.Evidence = []rules.Evidence{c.Figure("size of the database's file", DatabaseSize, at, "bytes",
+	finding.Evidence = []rules.Evidence{input.Figure("size of the database's file", DatabaseSize, at, "bytes",
 		cells),
-		c.Figure("quota", Quota, most, "bytes", cells)}
+		input.Figure("quota", Quota, most, "bytes", cells)}
 
-	used := timeline.Quantile(timeline.At(c.For(DatabaseInUse, "instance", inst), cells), 0.5)
+	used := timeline.Quantile(timeline.At(input.For(DatabaseInUse, "instance", inst), cells), 0.5)
 	if !math.IsNaN(used) {
-		finding.Evidence = append(finding.Evidence, c.Figure("part of the file in use", DatabaseInUse, used,
+		finding.Evidence = append(finding.Evidence, input.Figure("part of the file in use", DatabaseInUse, used,
 			"bytes", cells))
 	}
 
@@ -117,13 +118,13 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 
 	finding.Advise("quota", nil)
 
-	if rate := c.For(ProposalsCommitted, "instance", inst); rate != nil && !c.SinceStart {
+	if rate := input.For(ProposalsCommitted, "instance", inst); rate != nil && !input.SinceStart {
 		before, now := timeline.Quantile(timeline.At(rate, cells.Not()), 0.5),
 			timeline.Quantile(timeline.At(rate, cells), 0.5)
 		if now < before/2 {
 			finding.Say("fell", rules.Values{"before": rules.Number(before), "now": rules.Number(now)})
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("proposals committed, median", ProposalsCommitted, now, "1/s", cells))
+				input.Figure("proposals committed, median", ProposalsCommitted, now, "1/s", cells))
 		}
 	}
 

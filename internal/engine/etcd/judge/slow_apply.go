@@ -61,20 +61,20 @@ func slowApply() rules.Rule {
 	return rule
 }
 
-func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Finding, bool) {
+func slowApplyFinding(r rules.Rule, input *rules.Case, held timeline.Track) (rules.Finding, bool) {
 	inst := held.Labels.Get("instance")
 	cells := timeline.Known(held.Values)
-	slow := math.Round(timeline.Sum(timeline.At(c.For(SlowApplies, "instance", inst),
-		cells)) * c.Grid.StepSeconds())
+	slow := math.Round(timeline.Sum(timeline.At(input.For(SlowApplies, "instance", inst),
+		cells)) * input.Grid.StepSeconds())
 	if slow < minSlowApplies || rules.Share(cells,
-		timeline.Known(c.For(SlowApplies, "instance", inst))) < minShare {
+		timeline.Known(input.For(SlowApplies, "instance", inst))) < minShare {
 		return rules.Finding{}, false
 	}
 
 	// If commits or syncs are slow at the same time, applies wait for the disk, and other rules
 	// report it.
 	at := func(s *rules.Signal, q float64) float64 {
-		return timeline.Quantile(timeline.At(c.For(s, "instance", inst), cells), q)
+		return timeline.Quantile(timeline.At(input.For(s, "instance", inst), cells), q)
 	}
 	commit, fsync := at(BackendCommitP99, 0.5), at(WALFsyncP99, 0.5)
 	if !(commit <= commitCriterionS) || fsync > fsyncCriterionS {
@@ -83,20 +83,22 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 
 	finding := r.Finding(subjectOf(inst))
 	finding.Severity, finding.Foremost = rules.Warning, true
-	finding.Windows = c.Windows(cells.Close(c.Cells(oneBurst)))
+	finding.Windows = input.Windows(cells.Close(input.Cells(oneBurst)))
 
-	if finding.Weight = rules.Share(cells, timeline.Known(c.For(SlowApplies, "instance", inst))); c.Stall.Any() {
-		finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+	if finding.Weight = rules.Share(cells,
+		timeline.Known(input.For(SlowApplies, "instance", inst))); input.Stall.Any() {
+		finding.Weight = rules.Share(cells.Widen(1, 1), input.Stall.Cells)
 	}
 
 	finding.Say("not the disk", nil)
 	finding.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit),
 		"fsync": rules.Seconds(fsync)})
-	finding.Evidence = []rules.Evidence{c.Figure("requests that took over 100 ms", SlowApplies, slow, "", cells),
-		c.Figure("p99 of the backend's commits at the same time, median", BackendCommitP99, commit,
+	finding.Evidence = []rules.Evidence{input.Figure("requests that took over 100 ms", SlowApplies,
+		slow, "", cells),
+		input.Figure("p99 of the backend's commits at the same time, median", BackendCommitP99, commit,
 			"seconds", cells)}
 
-	if backlog := timeline.Max(timeline.At(c.For(ApplyBacklog, "instance", inst),
+	if backlog := timeline.Max(timeline.At(input.For(ApplyBacklog, "instance", inst),
 		cells)); backlog >= applyBacklogMuch {
 		full := rules.Value("")
 		if backlog >= applyBacklogFull {
@@ -104,26 +106,26 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 		}
 		finding.Say("backlog", rules.Values{"backlog": counted(backlog), "full": full})
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("proposals committed but not applied, maximum", ApplyBacklog, backlog, "", cells))
+			input.Figure("proposals committed but not applied, maximum", ApplyBacklog, backlog, "", cells))
 	}
 
-	if ranges := timeline.Mean(timeline.At(c.For(RangeTime, "instance", inst), cells)); ranges >= minShare {
+	if ranges := timeline.Mean(timeline.At(input.For(RangeTime, "instance", inst), cells)); ranges >= minShare {
 		finding.Say("ranges", rules.Values{"share": rules.Part(ranges)})
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("ranges being read concurrently, mean", RangeTime, ranges, "", cells))
+			input.Figure("ranges being read concurrently, mean", RangeTime, ranges, "", cells))
 	}
 
-	sent := c.For(ClientBytesSent, "instance", inst)
+	sent := input.For(ClientBytesSent, "instance", inst)
 	if now, usual := timeline.Mean(timeline.At(sent, cells)),
 		timeline.Quantile(timeline.At(sent, cells.Not()), 0.5); now >= largeAnswers && now > 3*usual {
 		finding.Say("sent", rules.Values{"sent": rules.Bytes(now), "usual": rules.Bytes(usual)})
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("bytes sent to clients, mean", ClientBytesSent, now, "bytes/s", cells))
+			input.Figure("bytes sent to clients, mean", ClientBytesSent, now, "bytes/s", cells))
 	}
 
 	finding.Advise("find", nil)
 	finding.Advise("page", nil)
-	if busy := timeline.Mean(timeline.At(c.One(rules.CPUBusy), cells)); busy > busyCPU {
+	if busy := timeline.Mean(timeline.At(input.One(rules.CPUBusy), cells)); busy > busyCPU {
 		finding.Say("CPU", rules.Values{"busy": rules.Part(busy)})
 		finding.Advise("CPU", nil)
 	}

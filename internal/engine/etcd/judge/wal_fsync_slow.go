@@ -31,15 +31,15 @@ func walFsyncSlow() rules.Rule {
 				NoCommand: "the disk findings have the commands"},
 		}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		return overCriterion(rule, c, held,
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		return overCriterion(rule, input, held,
 			criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms", "WAL fdatasyncs"},
 			func(finding *rules.Finding, inst string, over timeline.Mask) {
-				if mean := c.For(WALFsync, "instance", inst); mean != nil {
+				if mean := input.For(WALFsync, "instance", inst); mean != nil {
 					finding.Evidence = append(finding.Evidence,
-						c.Figure("mean fdatasync, median of the intervals", WALFsync, timeline.Quantile(mean, 0.5), "seconds",
+						input.Figure("mean fdatasync, median of the intervals", WALFsync, timeline.Quantile(mean, 0.5), "seconds",
 							timeline.Known(mean)),
-						c.Figure("mean fdatasync, slowest interval", WALFsync, timeline.Max(mean), "seconds",
+						input.Figure("mean fdatasync, slowest interval", WALFsync, timeline.Max(mean), "seconds",
 							timeline.Known(mean)))
 				}
 
@@ -51,22 +51,22 @@ func walFsyncSlow() rules.Rule {
 					{LeaderChanges, "leader changes"},
 					{HeartbeatFailures, "heartbeats sent late"},
 				} {
-					if v := c.For(s.signal, "instance", inst); v != nil {
+					if v := input.For(s.signal, "instance", inst); v != nil {
 						x := timeline.Max(v)
 						if s.signal != ProposalsPending {
-							x = timeline.Sum(v) * c.Grid.StepSeconds()
+							x = timeline.Sum(v) * input.Grid.StepSeconds()
 						}
-						finding.Evidence = append(finding.Evidence, c.Figure(s.text, s.signal, x, "", timeline.Known(v)))
+						finding.Evidence = append(finding.Evidence, input.Figure(s.text, s.signal, x, "", timeline.Known(v)))
 					}
 				}
 
-				sat, measured := c.Saturated()
+				sat, measured := input.Saturated()
 				if !measured {
 					finding.Say("not measured", nil)
 				}
 
 				// A container's limit explains slow syncs, whatever the volume does.
-				if limit, see := c.ContainerBinds(); limit != "" {
+				if limit, see := input.ContainerBinds(); limit != "" {
 					v := rules.Values{"limit": rules.Called(limit), "see": rules.Called(see)}
 					finding.Say("limited", v)
 					finding.Advise("see", v)
@@ -75,13 +75,13 @@ func walFsyncSlow() rules.Rule {
 
 				finding.Advise("apart", nil)
 				if measured && rules.Share(sat, over) < rules.IdleSaturation {
-					if busy := timeline.Mean(timeline.At(c.One(rules.CPUBusy), over)); busy > busyCPU {
+					if busy := timeline.Mean(timeline.At(input.One(rules.CPUBusy), over)); busy > busyCPU {
 						finding.Say("CPUs", rules.Values{"busy": rules.Part(busy)})
 					} else {
 						finding.Say("device", nil)
 					}
 					finding.Evidence = append(finding.Evidence,
-						c.Figure("share of that time with a saturated device", rules.DiskBusy, rules.Share(sat, over),
+						input.Figure("share of that time with a saturated device", rules.DiskBusy, rules.Share(sat, over),
 							"ratio", over))
 					finding.Advise("latency", nil)
 				} else {

@@ -35,51 +35,51 @@ type tail struct {
 
 // tailOf counts a member's syncs by the histogram's buckets.
 func tailOf(c *rules.Case, instance string) tail {
-	t := tail{instance: instance}
+	counts := tail{instance: instance}
 	step := c.Grid.StepSeconds()
-	t.all = math.Round(timeline.Sum(c.For(WALFsyncs, "instance", instance)) * step)
+	counts.all = math.Round(timeline.Sum(c.For(WALFsyncs, "instance", instance)) * step)
 
 	for _, x := range c.Signal(WALFsyncClasses) {
 		edge, err := strconv.ParseFloat(x.Labels.Get(model.BucketLabel), 64)
 		if err != nil || math.IsInf(edge, 0) || x.Labels.Get("instance") != instance || edge < lateEdgeS-1e-9 {
 			continue
 		}
-		t.edges = append(t.edges, edge)
-		t.above = append(t.above, max(0, math.Round(t.all-timeline.Sum(x.Values)*step)))
+		counts.edges = append(counts.edges, edge)
+		counts.above = append(counts.above, max(0, math.Round(counts.all-timeline.Sum(x.Values)*step)))
 	}
 
 	// Sources list buckets in any order; sort both slices by edge.
-	order := make([]int, len(t.edges))
+	order := make([]int, len(counts.edges))
 	for i := range order {
 		order[i] = i
 	}
 
-	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, t.edges[a]-t.edges[b])) })
-	edges, above := slices.Clone(t.edges), slices.Clone(t.above)
+	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, counts.edges[a]-counts.edges[b])) })
+	edges, above := slices.Clone(counts.edges), slices.Clone(counts.above)
 	for i, from := range order {
-		t.edges[i], t.above[i] = edges[from], above[from]
+		counts.edges[i], counts.above[i] = edges[from], above[from]
 	}
 
-	for i, n := range t.above {
+	for i, n := range counts.above {
 		below := 0.0
 		if i > 0 {
-			below = t.edges[i-1]
+			below = counts.edges[i-1]
 		}
 
 		// A sync above an edge took at least that long, so the steps between the edges add up to a lower
 		// bound.
-		t.seconds += n * (t.edges[i] - below)
+		counts.seconds += n * (counts.edges[i] - below)
 
 		// Edges are parsed from text, so they are compared with a tolerance.
-		if math.Abs(t.edges[i]-lateEdgeS) < 1e-9 {
-			t.late = n
+		if math.Abs(counts.edges[i]-lateEdgeS) < 1e-9 {
+			counts.late = n
 		}
-		if math.Abs(t.edges[i]-lostEdgeS) < 1e-9 {
-			t.lost = n
+		if math.Abs(counts.edges[i]-lostEdgeS) < 1e-9 {
+			counts.lost = n
 		}
 	}
 
-	return t
+	return counts
 }
 
 // over returns how many syncs took longer than the given boundary, or the next lower one; 0 if the
@@ -231,34 +231,35 @@ func (x role) describe(f *rules.Finding) {
 	}
 }
 
-func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
+func tailFinding(r rules.Rule, input *rules.Case, syncs tail, all []tail, most float64,
 	held []timeline.Track) rules.Finding {
-	finding := r.Finding(subjectOf(t.instance))
+	finding := r.Finding(subjectOf(syncs.instance))
 	finding.Foremost = true
 
-	cells := make(timeline.Mask, c.Grid.N)
+	cells := make(timeline.Mask, input.Grid.N)
 	for _, h := range held {
-		if h.Labels.Get("instance") == t.instance {
+		if h.Labels.Get("instance") == syncs.instance {
 			cells = timeline.Known(h.Values)
 		}
 	}
 
-	finding.Weight = t.seconds / most
-	if c.Stall.Any() {
-		finding.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+	finding.Weight = syncs.seconds / most
+	if input.Stall.Any() {
+		finding.Weight = rules.Share(cells.Widen(1, 1), input.Stall.Cells)
 	}
 
-	role := roleOf(c, t.instance)
-	finding.Severity = role.severity(t)
-	v := rules.Values{"late": counted(t.late), "all": counted(t.all), "share": rules.Part(t.late / t.all),
-		"lost": "", "slowest": rules.Seconds(t.slowest())}
+	role := roleOf(input, syncs.instance)
+	finding.Severity = role.severity(syncs)
+	v := rules.Values{"late": counted(syncs.late), "all": counted(syncs.all),
+		"share": rules.Part(syncs.late / syncs.all),
+		"lost":  "", "slowest": rules.Seconds(syncs.slowest())}
 
-	if t.lost > 0 {
-		v["lost"] = counted(t.lost)
+	if syncs.lost > 0 {
+		v["lost"] = counted(syncs.lost)
 	}
 
 	finding.Say("late", v)
-	totals := c.TotalsOf(WALFsyncClasses, WALFsyncs, t.instance)
+	totals := input.TotalsOf(WALFsyncClasses, WALFsyncs, syncs.instance)
 	p99 := totals.Quantile(0.99)
 	from, to := totals.Within(0.99)
 
@@ -281,7 +282,7 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 	// -1 means that there is no other member; 0 is one without late syncs.
 	peer := tail{late: -1}
 	for _, o := range all {
-		if o.instance != t.instance && o.late > peer.late {
+		if o.instance != syncs.instance && o.late > peer.late {
 			peer = o
 		}
 	}
@@ -290,27 +291,27 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 		finding.Say("peers", rules.Values{"most": counted(peer.late), "which": rules.Called(peer.instance)})
 	}
 
-	finding.Evidence = append(finding.Evidence, c.Figure("syncs", WALFsyncs, t.all, "", cells))
-	for i, n := range t.above {
+	finding.Evidence = append(finding.Evidence, input.Figure("syncs", WALFsyncs, syncs.all, "", cells))
+	for i, n := range syncs.above {
 		if n > 0 {
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("syncs that took over "+string(rules.Seconds(t.edges[i])), WALFsyncClasses, n, "", cells))
+				input.Figure("syncs that took over "+string(rules.Seconds(syncs.edges[i])), WALFsyncClasses, n, "", cells))
 		}
 	}
 
-	finding.Evidence = append(finding.Evidence, c.Figure("p99 of all syncs", WALFsyncClasses, p99, "seconds",
+	finding.Evidence = append(finding.Evidence, input.Figure("p99 of all syncs", WALFsyncClasses, p99, "seconds",
 		cells))
-	if c.SinceStart {
+	if input.SinceStart {
 		finding.Say("process", nil)
 		finding.Advise("when", nil)
 	} else {
-		finding.Windows = c.Windows(cells)
+		finding.Windows = input.Windows(cells)
 	}
 
 	finding.Advise("apart", nil)
 
 	// An order of magnitude fewer on every other member points to this member's volume.
-	if peer.late >= 0 && peer.late*10 < t.late {
+	if peer.late >= 0 && peer.late*10 < syncs.late {
 		finding.Advise("move", nil)
 	}
 

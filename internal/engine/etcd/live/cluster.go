@@ -147,7 +147,7 @@ type roll struct {
 }
 
 // ask asks a member for its identity and for the member list.
-func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll, error) {
+func (a *address) ask(ctx context.Context, config *tls.Config, asked *member) (*roll, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
 	secured := insecure.NewCredentials()
@@ -156,7 +156,7 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 		secured = credentials.NewTLS(config)
 	}
 
-	c, err := grpc.NewClient("passthrough:///"+m.endpoint,
+	c, err := grpc.NewClient("passthrough:///"+asked.endpoint,
 		grpc.WithTransportCredentials(secured), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond,
 			Multiplier: 1.6, MaxDelay: time.Second}, MinConnectTimeout: a.within}),
@@ -170,13 +170,13 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 
 	// A cached token may have expired, which shows only when it is refused.
 	for try := range tokenTries {
-		kept, err := a.authenticate(ctx, c, m)
+		kept, err := a.authenticate(ctx, c, asked)
 		if err != nil {
 			return nil, err
 		}
 
 		var list *roll
-		if list, refused = m.identify(withToken(ctx, a.token.get()), c); refused == nil {
+		if list, refused = asked.identify(withToken(ctx, a.token.get()), c); refused == nil {
 			return list, nil
 		}
 
@@ -188,7 +188,7 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 		a.token.set("") // the token has expired, or users have changed
 	}
 
-	return nil, a.explain(m.endpoint, refused)
+	return nil, a.explain(asked.endpoint, refused)
 }
 
 // tokenTries allows two requests to a member: with the cached token, and with a new one.

@@ -96,41 +96,41 @@ func event(w what, member int, n uint64) uint64 { return uint64(w)<<56 | uint64(
 // Fire handles the cluster's own events.
 func (c *Cluster) Fire(now vtime.Instant, arg uint64) {
 	// An event packs its kind into 8 bits, the member into 8 and an index into 48.
-	m, n := &c.members[arg>>48&0xff], arg&(1<<48-1)
+	target, index := &c.members[arg>>48&0xff], arg&(1<<48-1)
 	switch what(arg >> 56) {
 	case requested:
-		c.propose(now, uint32(n))
+		c.propose(now, uint32(index))
 	case asked:
-		c.confirm(now, uint32(n))
+		c.confirm(now, uint32(index))
 	case confirmed:
-		c.slots.At(uint32(n)).Spend(now, engine.WaitQuorum)
-		c.reply(now, uint32(n))
+		c.slots.At(uint32(index)).Spend(now, engine.WaitQuorum)
+		c.reply(now, uint32(index))
 	case readied:
 		c.ready(now)
 	case held:
-		c.sync(now, m)
+		c.sync(now, target)
 	case synced:
-		c.walSynced(now, m)
+		c.walSynced(now, target)
 	case arrived:
-		c.arrive(now, m, n)
+		c.arrive(now, target, index)
 	case taken:
-		c.take(now, m)
+		c.take(now, target)
 	case answered:
-		c.answer(now, m, n)
+		c.answer(now, target, index)
 	case applied:
 		c.apply(now)
 	case replied:
-		c.acknowledge(now, uint32(n))
+		c.acknowledge(now, uint32(index))
 	case commitDue:
-		c.backendDue(now, m)
+		c.backendDue(now, target)
 	case commitCPU:
-		c.backendWrite(m)
+		c.backendWrite(target)
 	case commitPages:
-		c.backendMeta(m)
+		c.backendMeta(target)
 	case commitMeta:
-		c.backendDone(now, m)
+		c.backendDone(now, target)
 	case sent:
-		c.snapshotArrived(now, m, n)
+		c.snapshotArrived(now, target, index)
 	// Work that nothing waits for, such as syncing a snapshot.
 	case ignored:
 	}

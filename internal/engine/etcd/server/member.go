@@ -22,8 +22,8 @@ import (
 const startWithin = 5 * time.Minute
 
 // lay determines the members' folders and ports, and makes the user the owner of the folders.
-func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
-	out := make([]place, n)
+func lay(m *lab.Machine, count int, user *process.User) ([]place, error) {
+	out := make([]place, count)
 	for k := range out {
 		p := &out[k]
 		p.name = fmt.Sprintf("m%d", k+1)
@@ -54,7 +54,7 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 	}
 
 	// A member listens on two ports: for clients and for its peers.
-	ports, err := freePorts(2 * n)
+	ports, err := freePorts(2 * count)
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,8 @@ func writeDaemonStall() rules.Rule {
 				NoCommand: "the databases have to be copied to it first: plimsoll emit writes the commands for the volumes"},
 		}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		cycle := c.One(WriteDaemonCycle)
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		cycle := input.One(WriteDaemonCycle)
 		over := timeline.Where(cycle, func(x float64) bool { return x >= cycleAlertS })
 		seen := timeline.Known(cycle)
 
@@ -50,10 +50,11 @@ func writeDaemonStall() rules.Rule {
 			finding.Severity = rules.Critical
 		}
 
-		finding.Windows = c.Windows(over)
+		finding.Windows = input.Windows(over)
 		finding.Say("cycle", rules.Values{"longest": rules.Seconds(timeline.Max(cycle)),
 			"alert": rules.Seconds(cycleAlertS), "share": rules.Part(finding.Weight)})
-		finding.Evidence = []rules.Evidence{c.FigureOf("longest cycle", "iris_wd_cycle_time", timeline.Max(cycle),
+		finding.Evidence = []rules.Evidence{input.FigureOf("longest cycle", "iris_wd_cycle_time",
+			timeline.Max(cycle),
 			"seconds", over)}
 
 		for _, s := range []struct {
@@ -65,14 +66,14 @@ func writeDaemonStall() rules.Rule {
 			{DatabaseLatency, "iris_db_latency", "random database read, slowest", "seconds"},
 			{PhysicalWrites, "iris_phys_writes_per_sec", "physical writes, most", "1/s"},
 		} {
-			if v := c.One(s.signal); v != nil {
+			if v := input.One(s.signal); v != nil {
 				finding.Evidence = append(finding.Evidence,
-					c.FigureOf(s.text, s.metric, timeline.Max(v), s.unit, timeline.Known(v)))
+					input.FigureOf(s.text, s.metric, timeline.Max(v), s.unit, timeline.Known(v)))
 			}
 		}
 
 		// The longer phase decides: separating the databases does not help a slow WIJ.
-		wij, db := timeline.Max(c.One(WIJ)), timeline.Max(c.One(WriteDaemonWrite))
+		wij, db := timeline.Max(input.One(WIJ)), timeline.Max(input.One(WriteDaemonWrite))
 		if wij > db {
 			finding.Advise("WIJ", nil)
 		} else {

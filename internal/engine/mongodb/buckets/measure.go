@@ -189,7 +189,7 @@ func (b *bench) wrote(ctx context.Context) (bytes, requests int64, err error) {
 
 // segment pushes to each document of a segment in turn, one push at a time, and makes a checkpoint
 // whenever one is due.
-func (b *bench) segment(ctx context.Context, s segment) error {
+func (b *bench) segment(ctx context.Context, part segment) error {
 	took := map[string][]time.Duration{}
 	bytes, requests, err := b.wrote(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 	}
 
 	n, pushes := uint64(b.cfg.Sensors), 0
-	for entries := s.from; entries <= s.to; entries++ {
+	for entries := part.from; entries <= part.to; entries++ {
 		kind := workload.Push
 		if entries == 1 {
 			kind = workload.Insert // the first reading creates the document
@@ -205,18 +205,18 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 
 		for i := range n {
 			begin := time.Now()
-			if err := b.do(ctx, 0, kind, s.group*n+i, entries, uint64(entries)); err != nil {
+			if err := b.do(ctx, 0, kind, part.group*n+i, entries, uint64(entries)); err != nil {
 				return fmt.Errorf("a push at %d readings: %w", entries, err)
 			}
 			// Inserts are not pushes, but their bytes count: they are part of the bucket's cost.
 			if kind == workload.Push {
-				name := s.fill(entries)
+				name := part.fill(entries)
 				took[name] = append(took[name], time.Since(begin))
 			}
 			pushes++
 		}
 
-		if (entries-s.from+1)%CheckpointRounds == 0 || entries == s.to {
+		if (entries-part.from+1)%CheckpointRounds == 0 || entries == part.to {
 			if err := b.settle(ctx); err != nil {
 				return err
 			}
@@ -238,8 +238,8 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 			Requests: float64(requestsNow-requests) / float64(pushes)}
 		f.P50, f.P99 = quantile(took[name], 0.5), quantile(took[name], 0.99)
 
-		for entries := s.from; entries <= s.to; entries++ {
-			if s.fill(entries) == name {
+		for entries := part.from; entries <= part.to; entries++ {
+			if part.fill(entries) == name {
 				f.To = entries
 				if f.From == 0 {
 					f.From = entries

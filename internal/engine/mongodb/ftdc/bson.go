@@ -111,10 +111,10 @@ func nextElement(b []byte, pos, end int) (e element, next int, err error) {
 // clip shortens a field name for error texts, because it is untrusted.
 func clip(key []byte) []byte { return key[:min(len(key), 80)] }
 
-// valueLen returns the length of a value of kind k that starts at b[0].
-func valueLen(k kind, b []byte) (int, error) {
+// valueLen returns the length of a BSON value that starts at doc[0]. of is its type.
+func valueLen(of kind, doc []byte) (int, error) {
 	size := 0
-	switch k {
+	switch of {
 	case kindDouble, kindDate, kindTimestamp, kindInt64:
 		size = 8
 	case kindBool:
@@ -124,18 +124,18 @@ func valueLen(k kind, b []byte) (int, error) {
 	case kindDecimal:
 		size = 16
 	case kindDocument, kindArray:
-		return documentLen(b)
+		return documentLen(doc)
 	case 0x06, 0x0A, 0xFF, 0x7F: // undefined, null, min key, max key
 	case 0x07: // object id
 		size = 12
 	// Types of variable length start with their length in 4 bytes.
 	case kindString, 0x0D, 0x0E, 0x0C, kindBinary, 0x0F:
-		if len(b) < 4 {
+		if len(doc) < 4 {
 			return 0, errShort
 		}
 
-		n := int64(int32(binary.LittleEndian.Uint32(b)))
-		switch k {
+		n := int64(int32(binary.LittleEndian.Uint32(doc)))
+		switch of {
 		case kindBinary:
 			n += 5 // length, subtype
 		case 0x0F: // the length of code with scope includes itself
@@ -146,24 +146,24 @@ func valueLen(k kind, b []byte) (int, error) {
 		}
 
 		// The shortest is an empty string: a length and a zero byte.
-		if n < 5 || n > int64(len(b)) {
+		if n < 5 || n > int64(len(doc)) {
 			return 0, errShort
 		}
 
 		return int(n), nil
 	case 0x0B: // regular expression: two C strings
 		for range 2 {
-			n := bytes.IndexByte(b[size:], 0)
+			n := bytes.IndexByte(doc[size:], 0)
 			if n < 0 {
 				return 0, errShort
 			}
 			size += n + 1
 		}
 	default:
-		return 0, fmt.Errorf("unknown BSON type 0x%02x", byte(k))
+		return 0, fmt.Errorf("unknown BSON type 0x%02x", byte(of))
 	}
 
-	if size > len(b) {
+	if size > len(doc) {
 		return 0, errShort
 	}
 
@@ -231,35 +231,35 @@ func decimalInteger(v []byte) int64 {
 	}
 
 	exp := int(hi>>49&0x3fff) - 6176 // the bias of decimal128
-	c := new(big.Int).SetUint64(hi & (1<<49 - 1))
-	c.Lsh(c, 64).Or(c, new(big.Int).SetUint64(lo))
+	coefficient := new(big.Int).SetUint64(hi & (1<<49 - 1))
+	coefficient.Lsh(coefficient, 64).Or(coefficient, new(big.Int).SetUint64(lo))
 
 	switch {
-	case c.Sign() == 0 || c.Cmp(pow10(34)) >= 0 || exp < -36:
+	case coefficient.Sign() == 0 || coefficient.Cmp(pow10(34)) >= 0 || exp < -36:
 		return 0 // over 34 digits counts as zero; below 10^-2 rounds to it
 	case exp > 18:
 		return math.MinInt64
 	case exp > 0:
-		c.Mul(c, pow10(exp))
+		coefficient.Mul(coefficient, pow10(exp))
 	case exp < 0:
 		div := pow10(-exp)
-		q, r := new(big.Int).QuoRem(c, div, new(big.Int))
+		q, r := new(big.Int).QuoRem(coefficient, div, new(big.Int))
 		switch half := r.Lsh(r, 1).Cmp(div); {
 		case half > 0, half == 0 && q.Bit(0) == 1:
 			q.Add(q, big.NewInt(1))
 		}
-		c = q
+		coefficient = q
 	}
 
 	if hi>>63 != 0 {
-		c.Neg(c)
+		coefficient.Neg(coefficient)
 	}
 
-	if !c.IsInt64() {
+	if !coefficient.IsInt64() {
 		return math.MinInt64
 	}
 
-	return c.Int64()
+	return coefficient.Int64()
 }
 
 func pow10(n int) *big.Int {

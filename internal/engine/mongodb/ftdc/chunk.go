@@ -33,24 +33,25 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 		return nil, err
 	}
 
-	b := padded[:len(padded)-deltaPad]
-	n, err := documentLen(b)
+	inflated := padded[:len(padded)-deltaPad]
+	docLen, err := documentLen(inflated)
 	if err != nil {
 		return nil, fmt.Errorf("reference document: %w", err)
 	}
 
 	// Two counts of 4 bytes follow the reference document.
-	if len(b) < n+8 {
+	if len(inflated) < docLen+8 {
 		return nil, errors.New("chunk ends before its counts of metrics and samples")
 	}
 
-	metrics, deltaCount := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
+	metrics, deltaCount := binary.LittleEndian.Uint32(inflated[docLen:]),
+		binary.LittleEndian.Uint32(inflated[docLen+4:])
 	// Checked before anything is allocated: a damaged chunk may claim any number.
 	if deltaCount >= MaxSamples {
 		return nil, fmt.Errorf("chunk of %d samples; at most %d are read", uint64(deltaCount)+1, MaxSamples)
 	}
 
-	schema, first, err := r.layout.read(b[:n], r.first)
+	schema, first, err := r.layout.read(inflated[:docLen], r.first)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +69,10 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 
 	return &Chunk{
 		Schema:    schema,
-		Reference: b[:n],
+		Reference: inflated[:docLen],
 		samples:   int(deltaCount) + 1,
 		first:     first,
-		deltas:    newDeltas(padded, n+8),
+		deltas:    newDeltas(padded, docLen+8),
 	}, nil
 }
 

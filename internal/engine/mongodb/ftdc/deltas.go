@@ -55,84 +55,84 @@ func (d *deltas) constant(n int) bool {
 }
 
 // column decodes the deltas of one metric into out, whose first sample is first.
-func column[T int64 | float64](d *deltas, first int64, out []T) error {
-	v := uint64(first)
+func column[T int64 | float64](in *deltas, first int64, out []T) error {
+	value := uint64(first)
 	out[0] = T(first)
-	buf, p := d.buf, d.pos
-	j := 1
+	buf, pos := in.buf, in.pos
+	filled := 1
 
 	// Finish the run that an earlier metric began.
-	if d.zeros > 0 {
-		n := min(d.zeros, uint64(len(out)-1))
-		d.zeros -= n
-		j += fill(out[1:1+n], T(first))
+	if in.zeros > 0 {
+		n := min(in.zeros, uint64(len(out)-1))
+		in.zeros -= n
+		filled += fill(out[1:1+n], T(first))
 	}
 
-	for j < len(out) {
-		b := buf[p]
-		if b-1 < 0x7f { // 1 ... 127: most deltas that are not zero
-			p++
-			v += uint64(b)
-			out[j] = T(int64(v))
-			j++
+	for filled < len(out) {
+		lead := buf[pos]
+		if lead-1 < 0x7f { // 1 ... 127: most deltas that are not zero
+			pos++
+			value += uint64(lead)
+			out[filled] = T(int64(value))
+			filled++
 			continue
 		}
 
-		// Two-byte deltas are the next most frequent, so they avoid the general path too. p may
+		// Two-byte deltas are the next most frequent, so they avoid the general path too. pos may
 		// already be past the end here: the padding makes the load safe, and the check follows
 		// below.
-		if b2 := buf[p+1]; b >= 0x80 && b2 < 0x80 {
-			p += 2
-			v += uint64(b&0x7f) | uint64(b2)<<7
-			out[j] = T(int64(v))
-			j++
+		if b2 := buf[pos+1]; lead >= 0x80 && b2 < 0x80 {
+			pos += 2
+			value += uint64(lead&0x7f) | uint64(b2)<<7
+			out[filled] = T(int64(value))
+			filled++
 			continue
 		}
 
-		if p >= d.end {
+		if pos >= in.end {
 			return errDeltasEnd
 		}
 
-		if b == 0 {
-			more, size := uint64(buf[p+1]), 1
+		if lead == 0 {
+			more, size := uint64(buf[pos+1]), 1
 			if more >= 0x80 {
-				if more, size = uvarint(buf[p+1:]); size <= 0 {
+				if more, size = uvarint(buf[pos+1:]); size <= 0 {
 					return errDeltaLength
 				}
 			}
 
-			if p += 1 + size; p > d.end {
+			if pos += 1 + size; pos > in.end {
 				return errDeltasEnd
 			}
 
-			left := uint64(len(out) - j)
+			left := uint64(len(out) - filled)
 			if more >= left { // the run covers the rest of the column and more
-				d.zeros = more - left + 1
-				fill(out[j:], T(int64(v)))
+				in.zeros = more - left + 1
+				fill(out[filled:], T(int64(value)))
 				break
 			}
 
-			j += fill(out[j:j+int(more)+1], T(int64(v)))
+			filled += fill(out[filled:filled+int(more)+1], T(int64(value)))
 			continue
 		}
 
-		delta, size := longVarint(buf[p:])
-		if p += size; size <= 0 {
+		delta, size := longVarint(buf[pos:])
+		if pos += size; size <= 0 {
 			return errDeltaLength
-		} else if p > d.end {
+		} else if pos > in.end {
 			return errDeltasEnd
 		}
 
-		v += delta
-		out[j] = T(int64(v))
-		j++
+		value += delta
+		out[filled] = T(int64(value))
+		filled++
 	}
 
-	if p > d.end {
+	if pos > in.end {
 		return errDeltasEnd
 	}
 
-	d.pos = p
+	in.pos = pos
 	return nil
 }
 
@@ -149,25 +149,25 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// skip skips n deltas of one or several consecutive metrics, because runs cross the boundaries
+// skip skips count deltas of one or several consecutive metrics, because runs cross the boundaries
 // between metrics.
-func (d *deltas) skip(n uint64) error {
-	if d.zeros >= n {
-		d.zeros -= n
+func (d *deltas) skip(count uint64) error {
+	if d.zeros >= count {
+		d.zeros -= count
 		return nil
 	}
 
-	n -= d.zeros
+	count -= d.zeros
 	d.zeros = 0
-	buf, p := d.buf, d.pos
+	buf, pos := d.buf, d.pos
 
-	mid := false // p is inside a delta
-	for n > 0 {
-		if p >= d.end {
+	mid := false // pos is inside a delta
+	for count > 0 {
+		if pos >= d.end {
 			return errDeltasEnd
 		}
 
-		w := binary.LittleEndian.Uint64(buf[p:])
+		w := binary.LittleEndian.Uint64(buf[pos:])
 		ends := ^w & highBits // the bytes that end a delta
 
 		// Marks zero bytes, exactly up to the first one; only nonzero deltas come before it.
@@ -176,57 +176,57 @@ func (d *deltas) skip(n uint64) error {
 			ends &= zero&-zero - 1
 		}
 
-		// Enough deltas end in these eight bytes: drop the lower end marks to find the n-th.
-		if k := uint64(bits.OnesCount64(ends)); k >= n {
-			for ; n > 1; n-- {
+		// Enough deltas end in these eight bytes: drop the lower end marks to find the count-th.
+		if k := uint64(bits.OnesCount64(ends)); k >= count {
+			for ; count > 1; count-- {
 				ends &= ends - 1
 			}
-			p += bits.TrailingZeros64(ends)/8 + 1
+			pos += bits.TrailingZeros64(ends)/8 + 1
 			break
-		} else if n -= k; zero == 0 {
-			p += 8
+		} else if count -= k; zero == 0 {
+			pos += 8
 			mid = w>>63 != 0
 			continue
 		}
 
 		if k := bits.TrailingZeros64(zero) / 8; k > 0 {
-			p += k
-			mid = buf[p-1] >= 0x80
+			pos += k
+			mid = buf[pos-1] >= 0x80
 		}
 
-		if p >= d.end {
+		if pos >= d.end {
 			return errDeltasEnd
 		}
 
 		if mid { // a redundant last byte, which no server writes
-			p++
-			n--
+			pos++
+			count--
 			mid = false
 			continue
 		}
 
-		more, size := uint64(buf[p+1]), 1
+		more, size := uint64(buf[pos+1]), 1
 		if more >= 0x80 {
-			if more, size = uvarint(buf[p+1:]); size <= 0 {
+			if more, size = uvarint(buf[pos+1:]); size <= 0 {
 				return errDeltaLength
 			}
 		}
 
 		// A run that is longer than requested continues in the next metrics.
-		p += 1 + size
-		if more >= n {
-			d.zeros = more - n + 1
+		pos += 1 + size
+		if more >= count {
+			d.zeros = more - count + 1
 			break
 		}
 
-		n -= more + 1
+		count -= more + 1
 	}
 
-	if p > d.end {
+	if pos > d.end {
 		return errDeltasEnd
 	}
 
-	d.pos = p
+	d.pos = pos
 	return nil
 }
 

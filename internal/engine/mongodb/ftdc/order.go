@@ -48,7 +48,7 @@ type admission struct {
 
 // admit accepts the times of the next chunk.
 func (o *order) admit(times []int64) admission {
-	a := admission{lo: len(times)}
+	admitted := admission{lo: len(times)}
 	repeated := slices.Contains(o.recent, times[0])
 	if !repeated {
 		o.recent = append(o.recent, times[0])
@@ -59,43 +59,43 @@ func (o *order) admit(times []int64) admission {
 
 	if !o.begun {
 		o.begun, o.last = true, times[0]
-		a.lo = 0
+		admitted.lo = 0
 	} else if i := slices.IndexFunc(times, func(t int64) bool { return t > o.last }); i >= 0 {
-		a.lo = i
+		admitted.lo = i
 	}
 
 	// A repeated chunk is normal after a crash: the interim file is also in the archive.
-	if a.lo > 0 && !repeated {
-		a.back = &gap{o.last, times[0]}
-		a.dropped = a.lo
+	if admitted.lo > 0 && !repeated {
+		admitted.back = &gap{o.last, times[0]}
+		admitted.dropped = admitted.lo
 	}
 
-	if a.lo == len(times) {
-		return a
+	if admitted.lo == len(times) {
+		return admitted
 	}
 
 	o.diffs = o.diffs[:0]
 	newest := o.last
 
 	// keep stays nil while the times increase, which is almost always.
-	for i := a.lo; i < len(times); i++ {
+	for i := admitted.lo; i < len(times); i++ {
 		t := times[i]
-		if t <= newest && (i > a.lo || t < newest) { // the very first time equals newest
-			if a.keep == nil {
-				a.keep = make([]int, 0, len(times))
-				for k := a.lo; k < i; k++ {
-					a.keep = append(a.keep, k)
+		if t <= newest && (i > admitted.lo || t < newest) { // the very first time equals newest
+			if admitted.keep == nil {
+				admitted.keep = make([]int, 0, len(times))
+				for k := admitted.lo; k < i; k++ {
+					admitted.keep = append(admitted.keep, k)
 				}
 			}
-			if a.back == nil {
-				a.back = &gap{newest, t}
+			if admitted.back == nil {
+				admitted.back = &gap{newest, t}
 			}
-			a.dropped++
+			admitted.dropped++
 			continue
 		}
 
-		if a.keep != nil {
-			a.keep = append(a.keep, i)
+		if admitted.keep != nil {
+			admitted.keep = append(admitted.keep, i)
 		}
 
 		if t > newest {
@@ -106,11 +106,11 @@ func (o *order) admit(times []int64) admission {
 	}
 
 	if len(o.diffs) > 0 {
-		a.gaps = o.measure(o.last)
+		admitted.gaps = o.measure(o.last)
 	}
 
 	o.last = newest
-	return a
+	return admitted
 }
 
 // measure counts the intervals in diffs, which begin at from, and finds the gaps.

@@ -66,24 +66,24 @@ type output struct {
 }
 
 // append writes the samples of a batch that are new and within the requested bounds.
-func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
+func (o *output) append(ctx context.Context, batch *delivery, wk *worker) error {
 	// A large chunk arrives in several parts; its times are admitted only once.
-	if !d.admitted {
-		d.admitted, d.took = true, o.order.admit(d.times)
+	if !batch.admitted {
+		batch.admitted, batch.took = true, o.order.admit(batch.times)
 		o.chunks++
-		o.remark(d)
-		o.bound(d)
+		o.remark(batch)
+		o.bound(batch)
 	}
 
-	for _, path := range d.collisions {
+	for _, path := range batch.collisions {
 		o.collision(path)
 	}
 
-	keep := d.times[d.took.lo:]
-	if d.took.keep != nil {
-		keep = d.times[:0:0]
-		for _, i := range d.took.keep {
-			keep = append(keep, d.times[i])
+	keep := batch.times[batch.took.lo:]
+	if batch.took.keep != nil {
+		keep = batch.times[:0:0]
+		for _, i := range batch.took.keep {
+			keep = append(keep, batch.times[i])
 		}
 	}
 
@@ -91,7 +91,7 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 		return nil
 	}
 
-	if err := o.checkVolume(d.job, wk.batch.Columns, len(keep)); err != nil {
+	if err := o.checkVolume(batch.job, wk.batch.Columns, len(keep)); err != nil {
 		return err
 	}
 
@@ -109,12 +109,12 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 			continue
 		}
 
-		if d.took.keep == nil {
-			col.Values = col.Values[d.took.lo : d.took.lo+len(keep)]
+		if batch.took.keep == nil {
+			col.Values = col.Values[batch.took.lo : batch.took.lo+len(keep)]
 			continue
 		}
 
-		for to, from := range d.took.keep {
+		for to, from := range batch.took.keep {
 			col.Values[to] = col.Values[from]
 		}
 
@@ -141,10 +141,10 @@ func (o *output) checkVolume(j job, columns []recording.Column, times int) error
 }
 
 // bound applies the limits of time and counts what remains.
-func (o *output) bound(d *delivery) {
-	admission := &d.took
+func (o *output) bound(batch *delivery) {
+	admission := &batch.took
 	in := func(i int) bool {
-		t := d.times[i] + o.opt.ClockOffset.Milliseconds()
+		t := batch.times[i] + o.opt.ClockOffset.Milliseconds()
 		return (o.opt.From.IsZero() || t >= o.opt.From.UnixMilli()) &&
 			(o.opt.To.IsZero() || t <= o.opt.To.UnixMilli())
 	}
@@ -159,21 +159,21 @@ func (o *output) bound(d *delivery) {
 		}
 		admission.keep = kept
 	} else {
-		hi := len(d.times)
+		hi := len(batch.times)
 		for admission.lo < hi && !in(admission.lo) {
 			admission.lo++
 		}
 		for hi > admission.lo && !in(hi-1) {
 			hi--
 		}
-		d.times = d.times[:hi]
+		batch.times = batch.times[:hi]
 	}
 
-	n := len(d.times) - admission.lo
-	at := func(i int) int64 { return d.times[admission.lo+i] }
+	n := len(batch.times) - admission.lo
+	at := func(i int) int64 { return batch.times[admission.lo+i] }
 	if admission.keep != nil {
 		n = len(admission.keep)
-		at = func(i int) int64 { return d.times[admission.keep[i]] }
+		at = func(i int) int64 { return batch.times[admission.keep[i]] }
 	}
 
 	if n == 0 {

@@ -178,7 +178,7 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 		}
 
 		pos = next
-		s := slot{at: int32(element.at), kind: element.kind}
+		metric := slot{at: int32(element.at), kind: element.kind}
 
 		mark := byte(shapeNumber)
 		switch element.kind {
@@ -200,9 +200,9 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 
 		l.name(mark, element.key)
 		// A timestamp is two metrics: its seconds and its increment.
-		l.slots = append(l.slots, s)
+		l.slots = append(l.slots, metric)
 		if mark == shapeTimestamp {
-			l.slots = append(l.slots, slot{at: s.at, kind: s.kind, inc: true})
+			l.slots = append(l.slots, slot{at: metric.at, kind: metric.kind, inc: true})
 		}
 
 		if err := l.bound(pathBytes + len(element.key)); err != nil {

@@ -110,8 +110,8 @@ func (wk *worker) do(ctx context.Context, j job) error {
 
 // decode decodes a chunk's wanted columns and delivers them. damage means that the chunk is
 // damaged.
-func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
-	chunk, damage := wk.chunks.read(d.job.data)
+func (wk *worker) decode(ctx context.Context, batch *delivery) (damage, err error) {
+	chunk, damage := wk.chunks.read(batch.job.data)
 	if damage != nil {
 		return damage, nil
 	}
@@ -121,13 +121,13 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 	}
 
 	// A chunk's own facts stand in for missing metadata.
-	if d.job.first {
+	if batch.job.first {
 		wk.in.capture.learn(identity(chunk.Reference), true)
 	}
 
-	d.times = wk.times
+	batch.times = wk.times
 	if i := chunk.Schema.uptimeAt; i >= 0 {
-		d.uptime = chunk.first[i]
+		batch.uptime = chunk.first[i]
 	}
 
 	wk.arena.reset()
@@ -137,7 +137,7 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 	for _, st := range chunk.Schema.plan.steps {
 		// Columns before the damage are intact, so they are still delivered.
 		if damage := chunk.deltas.skip(uint64(st.skip) * uint64(n-1)); damage != nil {
-			return columnDamage(st.metric, damage), wk.deliver(ctx, d)
+			return columnDamage(st.metric, damage), wk.deliver(ctx, batch)
 		}
 
 		var values []float64
@@ -146,21 +146,21 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 			values[0] = float64(chunk.first[st.metric])
 		} else {
 			if wk.arena.held+n > heldValues {
-				if err := wk.deliver(ctx, d); err != nil {
+				if err := wk.deliver(ctx, batch); err != nil {
 					return nil, err
 				}
 			}
 			values = wk.arena.take(n)
 			if damage := column(&chunk.deltas, chunk.first[st.metric], values); damage != nil {
-				return columnDamage(st.metric, damage), wk.deliver(ctx, d)
+				return columnDamage(st.metric, damage), wk.deliver(ctx, batch)
 			}
 		}
 
 		wk.batch.Columns = append(wk.batch.Columns, recording.Column{Labels: st.labels, Values: values})
 	}
 
-	d.collisions = chunk.collisions()
-	return nil, wk.deliver(ctx, d)
+	batch.collisions = chunk.collisions()
+	return nil, wk.deliver(ctx, batch)
 }
 
 func columnDamage(metric int, err error) error {

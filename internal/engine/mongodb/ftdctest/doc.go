@@ -49,53 +49,53 @@ func (d Doc) append(b []byte) []byte {
 	return b
 }
 
-func appendField(b []byte, key string, value any) []byte {
-	head := func(kind byte) { b = append(append(append(b, kind), key...), 0) }
+func appendField(out []byte, key string, value any) []byte {
+	head := func(kind byte) { out = append(append(append(out, kind), key...), 0) }
 	le := binary.LittleEndian
-	switch v := value.(type) {
+	switch typed := value.(type) {
 	case float64:
 		head(0x01)
-		b = le.AppendUint64(b, math.Float64bits(v))
+		out = le.AppendUint64(out, math.Float64bits(typed))
 	case string:
 		head(0x02)
-		b = append(append(le.AppendUint32(b, uint32(len(v)+1)), v...), 0)
+		out = append(append(le.AppendUint32(out, uint32(len(typed)+1)), typed...), 0)
 	case Doc:
 		head(0x03)
-		b = v.append(b)
+		out = typed.append(out)
 	case Array:
 		head(0x04)
-		b = v.doc().append(b)
+		out = typed.doc().append(out)
 	case []byte:
 		head(0x05)
-		b = append(append(le.AppendUint32(b, uint32(len(v))), 0), v...)
+		out = append(append(le.AppendUint32(out, uint32(len(typed))), 0), typed...)
 	case bool:
 		head(0x08)
-		b = append(b, 0)
-		if v {
-			b[len(b)-1] = 1
+		out = append(out, 0)
+		if typed {
+			out[len(out)-1] = 1
 		}
 	case Date:
 		head(0x09)
-		b = le.AppendUint64(b, uint64(v))
+		out = le.AppendUint64(out, uint64(typed))
 	case nil:
 		head(0x0A)
 	case int32:
 		head(0x10)
-		b = le.AppendUint32(b, uint32(v))
+		out = le.AppendUint32(out, uint32(typed))
 	case Timestamp:
 		head(0x11)
-		b = le.AppendUint32(le.AppendUint32(b, v.Increment), v.Seconds)
+		out = le.AppendUint32(le.AppendUint32(out, typed.Increment), typed.Seconds)
 	case int64:
 		head(0x12)
-		b = le.AppendUint64(b, uint64(v))
+		out = le.AppendUint64(out, uint64(typed))
 	case Decimal:
 		head(0x13)
-		b = le.AppendUint64(le.AppendUint64(b, v.Low), v.High)
+		out = le.AppendUint64(le.AppendUint64(out, typed.Low), typed.High)
 	default:
 		panic(fmt.Sprintf("ftdctest: field %q of type %T", key, value))
 	}
 
-	return b
+	return out
 }
 
 func (a Array) doc() Doc {
@@ -112,35 +112,35 @@ func (a Array) doc() Doc {
 func (d Doc) Metrics() (values []int64, schema string) {
 	for _, field := range d {
 		kind := ""
-		switch v := field.Value.(type) {
+		switch typed := field.Value.(type) {
 		case float64:
 			n := int64(math.MinInt64) // x86-64's conversion of values out of range
-			if v >= math.MinInt64 && v < math.MaxInt64 {
-				n = int64(v)
+			if typed >= math.MinInt64 && typed < math.MaxInt64 {
+				n = int64(typed)
 			}
 			values, kind = append(values, n), "number"
 		case int32:
-			values, kind = append(values, int64(v)), "number"
+			values, kind = append(values, int64(typed)), "number"
 		case int64:
 			// mongod converts decimals to integers too; the tests only use values that fit.
-			values, kind = append(values, v), "number"
+			values, kind = append(values, typed), "number"
 		case Decimal:
-			values, kind = append(values, int64(v.Low)), "number"
+			values, kind = append(values, int64(typed.Low)), "number"
 		case bool:
 			n := int64(0)
-			if v {
+			if typed {
 				n = 1
 			}
 			values, kind = append(values, n), "bool"
 		case Date:
-			values, kind = append(values, int64(v)), "date"
+			values, kind = append(values, int64(typed)), "date"
 		case Timestamp:
-			values, kind = append(values, int64(v.Seconds), int64(v.Increment)), "timestamp"
+			values, kind = append(values, int64(typed.Seconds), int64(typed.Increment)), "timestamp"
 		case Array:
-			inner, s := v.doc().Metrics()
+			inner, s := typed.doc().Metrics()
 			values, kind = append(values, inner...), "("+s+")"
 		case Doc:
-			inner, s := v.Metrics()
+			inner, s := typed.Metrics()
 			values, kind = append(values, inner...), "("+s+")"
 		// Other types, such as strings, are not metrics.
 		default:

@@ -22,29 +22,29 @@ func appEviction() rules.Rule {
 			Expect:   "application threads stop evicting; a stall behind the journal's fdatasync is not affected",
 			TradeOff: "CPU; more page writes", Do: []*rules.Remedy{evictEarlier}}}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		rate := c.One(AppEvictions)
-		if len(held) == 0 || c.Seconds(timeline.Known(held[0].Values)) < 2 {
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		rate := input.One(AppEvictions)
+		if len(held) == 0 || input.Seconds(timeline.Known(held[0].Values)) < 2 {
 			return nil
 		}
 
-		pages := timeline.Sum(rate) * c.Grid.StepSeconds()
-		share, seconds, of, measured := ofAll(c, AppEvictTime)
+		pages := timeline.Sum(rate) * input.Grid.StepSeconds()
+		share, seconds, of, measured := ofAll(input, AppEvictTime)
 		finding := rule.Finding("wiredtiger cache")
 		finding.Weight = share
 
 		// Without the timer, the coincidence of eviction and stalls is the only evidence.
 		cells := timeline.Known(held[0].Values)
-		if !measured && c.Contrasts(cells) {
-			finding.Weight, _, _ = c.Attributable(cells)
+		if !measured && input.Contrasts(cells) {
+			finding.Weight, _, _ = input.Attributable(cells)
 		}
 
-		finding.Severity = c.SeverityOf(finding.Weight)
+		finding.Severity = input.SeverityOf(finding.Weight)
 		if !measured {
-			finding.Severity = c.SeverityIn(cells, finding.Weight)
+			finding.Severity = input.SeverityIn(cells, finding.Weight)
 		}
 
-		finding.Windows = c.Windows(cells.Close(3))
+		finding.Windows = input.Windows(cells.Close(3))
 		finding.Say("evicted", rules.Values{"pages": rules.Number(pages), "most": rules.Number(timeline.Max(rate))})
 
 		took := rules.Values{"took": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds),
@@ -54,21 +54,21 @@ func appEviction() rules.Rule {
 			finding.Say("a sign", took)
 		case measured:
 			finding.Say("took", took)
-		case !c.Stall.Any():
+		case !input.Stall.Any():
 			finding.Say("no stall", nil)
 		default:
 			finding.Say("not measured", nil)
 		}
 
 		finding.Evidence = []rules.Evidence{
-			c.Figure("pages evicted by application threads", AppEvictions, pages, "pages", cells),
-			c.Figure("most in one interval", AppEvictions, timeline.Max(rate), "1/s", cells),
+			input.Figure("pages evicted by application threads", AppEvictions, pages, "pages", cells),
+			input.Figure("most in one interval", AppEvictions, timeline.Max(rate), "1/s", cells),
 		}
 
 		if measured {
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("time it took the stalled operations beyond the usual, summed", AppEvictTime, seconds,
-					units.OpSeconds, c.Stall.Cells))
+				input.Figure("time it took the stalled operations beyond the usual, summed", AppEvictTime, seconds,
+					units.OpSeconds, input.Stall.Cells))
 		}
 
 		finding.Advise("earlier", nil)

@@ -65,44 +65,45 @@ func backgroundRule() rules.Rule {
 				NoCommand: "which member clients read from is set in their drivers"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		for _, w := range backgroundWork {
-			cells := timeline.Where(c.One(w.signal),
+		for _, work := range backgroundWork {
+			cells := timeline.Where(input.One(work.signal),
 				// The state is an enumeration, not a level: only the exact number means initial
 				// sync.
-				func(x float64) bool { return x >= w.from && (w.signal != OwnState || x == w.from) })
-			if len(cells) == 0 || !c.Stall.Any() {
+				func(x float64) bool { return x >= work.from && (work.signal != OwnState || x == work.from) })
+			if len(cells) == 0 || !input.Stall.Any() {
 				continue
 			}
 
 			// The queue it leaves behind outlasts the work itself.
-			near := cells.Widen(0, c.Cells(rules.AftermathS*1e9))
-			fraction, pIn, pOut := c.Attributable(near)
-			if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
+			near := cells.Widen(0, input.Cells(rules.AftermathS*1e9))
+			fraction, pIn, pOut := input.Attributable(near)
+			if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !input.Contrasts(near) {
 				continue
 			}
 
-			f := rule.Finding(w.name)
+			f := rule.Finding(work.name)
 			f.Weight = fraction
-			if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
+			if f.Severity = input.SeverityOf(fraction); f.Severity == rules.Critical {
 				// That it coincides is established. How it makes clients wait is for other findings
 				// to show.
 				f.Severity = rules.Warning
 			}
 
-			f.Windows = c.Windows(near.And(c.Stall.Cells))
-			f.PeriodS = c.Period(cells.Close(c.Cells(5e9)))
-			f.Say("ran", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)),
-				"what": rules.Called(w.name), "in": rules.Part(pIn), "out": rules.Part(pOut)})
+			f.Windows = input.Windows(near.And(input.Stall.Cells))
+			f.PeriodS = input.Period(cells.Close(input.Cells(5e9)))
+			f.Say("ran", rules.Values{"share": rules.Part(rules.Share(near, input.Stall.Cells)),
+				"what": rules.Called(work.name), "in": rules.Part(pIn), "out": rules.Part(pOut)})
 			f.Evidence = []rules.Evidence{
-				c.Figure("share of the time that stalled while it ran", w.signal, pIn, "ratio", near),
-				c.Figure("share of the time that stalled while it did not", w.signal, pOut, "ratio", near.Not()),
-				c.Figure("most while stalled", w.signal,
-					timeline.Max(timeline.At(c.One(w.signal), c.Stall.Cells.Widen(1, 1))), w.unit, c.Stall.Cells),
+				input.Figure("share of the time that stalled while it ran", work.signal, pIn, "ratio", near),
+				input.Figure("share of the time that stalled while it did not", work.signal, pOut, "ratio", near.Not()),
+				input.Figure("most while stalled", work.signal,
+					timeline.Max(timeline.At(input.One(work.signal), input.Stall.Cells.Widen(1, 1))), work.unit,
+					input.Stall.Cells),
 			}
 
-			f.Advise(w.advice, nil)
+			f.Advise(work.advice, nil)
 			out = append(out, f)
 		}
 

@@ -41,27 +41,27 @@ func cachePressure() rules.Rule {
 				NoCommand: "only you know how large the working set is; cache_size can be changed at run time, and a cache larger than the free memory ends in an OOM kill"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		over := overTrigger(c, cacheTriggers...)
-		share, seconds, of, measured := ofAll(c, CacheWait)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		over := overTrigger(input, cacheTriggers...)
+		share, seconds, of, measured := ofAll(input, CacheWait)
 		weight := share
 
 		// If the cache is over a trigger nearly all the time, there is no other time to compare
 		// with. Then only the cells in which operations evicted are suspect.
-		suspect, byEviction := over, !measured && !c.Comparable(over)
+		suspect, byEviction := over, !measured && !input.Comparable(over)
 		if byEviction {
-			suspect = over.And(evicting(c))
+			suspect = over.And(evicting(input))
 		}
 
 		if !measured {
 			// Without the wait counter, the coincidence of triggers and stalls is the only
 			// evidence.
-			if weight, _, _ = c.Attributable(suspect); !c.Contrasts(suspect) {
+			if weight, _, _ = input.Attributable(suspect); !input.Contrasts(suspect) {
 				weight = 0
 			}
 			// The stalls are too short for the sampling interval, so this case is judged by levels
 			// alone.
-			if f, ok := alwaysFull(rule, c, over); ok {
+			if f, ok := alwaysFull(rule, input, over); ok {
 				return []rules.Finding{f}
 			}
 		}
@@ -71,25 +71,25 @@ func cachePressure() rules.Rule {
 		}
 
 		finding := rule.Finding("wiredtiger cache")
-		finding.Weight, finding.Severity = weight, c.SeverityOf(weight)
+		finding.Weight, finding.Severity = weight, input.SeverityOf(weight)
 		if !measured {
-			finding.Severity = c.SeverityIn(suspect, weight)
+			finding.Severity = input.SeverityIn(suspect, weight)
 		}
 
-		if finding.Windows = c.Windows(suspect.And(c.Stall.Cells)); len(finding.Windows) == 0 {
+		if finding.Windows = input.Windows(suspect.And(input.Stall.Cells)); len(finding.Windows) == 0 {
 			// Fill is sampled but waiting is counted, so a short time over a trigger shows only in
 			// the latter.
-			waits := timeline.Where(c.One(CacheWait), func(x float64) bool { return x > 0.5 })
-			finding.Windows = c.Windows(waits.And(c.Stall.Cells))
+			waits := timeline.Where(input.One(CacheWait), func(x float64) bool { return x > 0.5 })
+			finding.Windows = input.Windows(waits.And(input.Stall.Cells))
 		}
 
-		cacheLevels(c, &finding)
+		cacheLevels(input, &finding)
 		if measured {
 			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
 				"of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
-					units.OpSeconds, c.Stall.Cells))
+				input.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
+					units.OpSeconds, input.Stall.Cells))
 		} else {
 			if byEviction {
 				finding.Say("evicting", nil)
@@ -98,14 +98,14 @@ func cachePressure() rules.Rule {
 		}
 
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("share of the stalled time over a trigger", nil, rules.Share(over, c.Stall.Cells), "ratio",
-				c.Stall.Cells))
-		if maxBytes := c.One(CacheMax); maxBytes != nil {
+			input.Figure("share of the stalled time over a trigger", nil, rules.Share(over, input.Stall.Cells), "ratio",
+				input.Stall.Cells))
+		if maxBytes := input.One(CacheMax); maxBytes != nil {
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("configured cache", CacheMax, timeline.Max(maxBytes), "bytes", timeline.Known(maxBytes)))
+				input.Figure("configured cache", CacheMax, timeline.Max(maxBytes), "bytes", timeline.Known(maxBytes)))
 		}
 
-		adviseCache(c, &finding)
+		adviseCache(input, &finding)
 		return []rules.Finding{finding}
 	}
 

@@ -56,32 +56,32 @@ func checkpointFiles() rules.Rule {
 				NoCommand: "there is nothing to do"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		running, ok := CheckpointCells(&c.Signals)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		running, ok := CheckpointCells(&input.Signals)
 		if !ok || running.Count() == 0 {
 			return nil
 		}
 
-		b, ok := boundByFiles(c, running)
+		b, ok := boundByFiles(input, running)
 		if !ok {
 			return nil
 		}
 
 		f := rule.Finding("wiredtiger")
-		near := c.WithAftermath(running)
-		fraction, _, _ := c.Attributable(near)
+		near := input.WithAftermath(running)
+		fraction, _, _ := input.Attributable(near)
 
 		// Stalls that meet checkpoints only by chance give the finding no weight.
-		if c.MeetsByChance(near) {
+		if input.MeetsByChance(near) {
 			fraction = 0
 		}
 
 		f.Weight = fraction
-		f.Severity = c.SeverityIn(near, fraction)
-		f.Windows = c.Windows(running)
-		f.PeriodS = c.Period(running)
-		f.Foremost = c.Stall.Any() && fraction >= rules.MinAttributable
-		b.say(c, &f, running, near)
+		f.Severity = input.SeverityIn(near, fraction)
+		f.Windows = input.Windows(running)
+		f.PeriodS = input.Period(running)
+		f.Foremost = input.Stall.Any() && fraction >= rules.MinAttributable
+		b.say(input, &f, running, near)
 		f.Advise("do not buy", nil)
 		f.Advise("fewer", nil)
 		f.Advise("latency", nil)
@@ -102,69 +102,70 @@ type filesBound struct {
 	lengthVaries, bytesVary     float64 // 90th over 10th percentile; 1 with a single checkpoint
 }
 
-func boundByFiles(c *rules.Case, running timeline.Mask) (filesBound, bool) {
-	b := filesBound{tookS: math.NaN(),
-		fsyncS: timeline.Quantile(timeline.At(c.One(CheckpointFsync), running), 0.5)}
-	step := c.Grid.StepSeconds()
+func boundByFiles(input *rules.Case, running timeline.Mask) (filesBound, bool) {
+	bound := filesBound{tookS: math.NaN(),
+		fsyncS: timeline.Quantile(timeline.At(input.One(CheckpointFsync), running), 0.5)}
+	step := input.Grid.StepSeconds()
 	eps := running.Episodes()
-	b.tookS = timeline.Quantile(c.One(CheckpointLast), 0.5)
+	bound.tookS = timeline.Quantile(input.One(CheckpointLast), 0.5)
 
 	// Older versions do not report the last checkpoint's length; its cells show it to within one sample.
-	if math.IsNaN(b.tookS) {
-		b.tookS = float64(running.Count()) / float64(len(eps)) * step
+	if math.IsNaN(bound.tookS) {
+		bound.tookS = float64(running.Count()) / float64(len(eps)) * step
 	}
 
-	b.files = timeline.Quantile(c.One(CheckpointHandles), 0.5)
-	if syncs := c.One(Fsyncs); !(b.files > 0) && syncs != nil {
+	bound.files = timeline.Quantile(input.One(CheckpointHandles), 0.5)
+	if syncs := input.One(Fsyncs); !(bound.files > 0) && syncs != nil {
 		// The journal's fsyncs continue during a checkpoint at their usual rate; subtract them.
 		in, out := timeline.Mean(timeline.At(syncs, running)),
 			timeline.Quantile(timeline.At(syncs, running.Not()), 0.5)
-		b.files = (in - out) * b.tookS
+		bound.files = (in - out) * bound.tookS
 	}
 
-	b.bytes = timeline.Sum(c.One(CheckpointWritten)) * step / float64(len(eps))
+	bound.bytes = timeline.Sum(input.One(CheckpointWritten)) * step / float64(len(eps))
 
 	// Negated comparisons also reject NaN, which a missing counter gives.
-	each := b.tookS / b.files
-	if !(b.files >= manyFiles) || !(b.tookS >= filesLeastS) || each < filesEachLow || each > filesEachHigh ||
-		b.bytes/b.files > filesBytes {
-		return b, false
+	each := bound.tookS / bound.files
+	if !(bound.files >= manyFiles) || !(bound.tookS >= filesLeastS) || each < filesEachLow ||
+		each > filesEachHigh ||
+		bound.bytes/bound.files > filesBytes {
+		return bound, false
 	}
 
 	// Most of the time goes elsewhere, so faster fsyncs would not shorten it.
-	if b.fsyncS > 0 && b.fsyncS < filesFsync*b.tookS {
-		return b, false
+	if bound.fsyncS > 0 && bound.fsyncS < filesFsync*bound.tookS {
+		return bound, false
 	}
 
-	b.vary(c, eps)
+	bound.vary(input, eps)
 
 	// The device that is written most must be far from its limits, with little in flight.
 	most := -1.0
-	for _, t := range c.Signal(rules.DiskOps) {
+	for _, t := range input.Signal(rules.DiskOps) {
 		dev := t.Labels.Get("device")
-		moved, queue := c.For(rules.DiskMoved, "device", dev), c.For(rules.DiskQueue, "device", dev)
+		moved, queue := input.For(rules.DiskMoved, "device", dev), input.For(rules.DiskQueue, "device", dev)
 		if x := timeline.Sum(timeline.At(moved, running)); x > most && queue != nil {
-			most, b.device = x, dev
-			b.ops, b.moved, b.queue = timeline.Quantile(timeline.At(t.Values, running), 0.5),
+			most, bound.device = x, dev
+			bound.ops, bound.moved, bound.queue = timeline.Quantile(timeline.At(t.Values, running), 0.5),
 				timeline.Quantile(timeline.At(moved, running), 0.5), timeline.Quantile(timeline.At(queue, running), 0.5)
-			b.canOps, b.canMove = timeline.Quantile(t.Values, 1), timeline.Quantile(moved, 1)
+			bound.canOps, bound.canMove = timeline.Quantile(t.Values, 1), timeline.Quantile(moved, 1)
 		}
 	}
 
 	// A limit that binds in a fifth of the checkpoints' time is a simpler explanation.
-	if b.device != "" {
-		for _, l := range c.Limits() {
+	if bound.device != "" {
+		for _, l := range input.Limits() {
 			at := func(p *timeline.Plateau) bool { return p != nil && rules.Share(p.Cells, running) > 0.2 }
-			if l.Device == b.device && (at(l.IOPS) || at(l.Throughput)) {
-				return b, false
+			if l.Device == bound.device && (at(l.IOPS) || at(l.Throughput)) {
+				return bound, false
 			}
 		}
-		return b, b.queue <= filesQueue
+		return bound, bound.queue <= filesQueue
 	}
 
 	// Without a device's counters, the split of the checkpoint's time must show it, or its length
 	// must not follow the bytes.
-	return b, b.fsyncS > 0 || b.lengthVaries <= filesAlike && b.bytesVary >= filesVary
+	return bound, bound.fsyncS > 0 || bound.lengthVaries <= filesAlike && bound.bytesVary >= filesVary
 }
 
 // vary measures how much checkpoints differ in length and in bytes.
@@ -192,7 +193,7 @@ func (b *filesBound) vary(c *rules.Case, eps []timeline.Episode) {
 	}
 }
 
-func (b *filesBound) say(c *rules.Case, finding *rules.Finding, running, near timeline.Mask) {
+func (b *filesBound) say(input *rules.Case, finding *rules.Finding, running, near timeline.Mask) {
 	v := rules.Values{"took": rules.Seconds(b.tookS), "files": rules.Number(math.Round(b.files)),
 		"each": rules.Seconds(b.tookS / b.files), "share": ""}
 	if b.fsyncS > 0 {
@@ -200,8 +201,8 @@ func (b *filesBound) say(c *rules.Case, finding *rules.Finding, running, near ti
 	}
 
 	finding.Say("files", v)
-	if c.Stall.Any() {
-		finding.Say("stall", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells))})
+	if input.Stall.Any() {
+		finding.Say("stall", rules.Values{"share": rules.Part(rules.Share(near, input.Stall.Cells))})
 	}
 
 	if b.bytesVary >= filesVary && b.lengthVaries <= filesAlike {
@@ -210,10 +211,10 @@ func (b *filesBound) say(c *rules.Case, finding *rules.Finding, running, near ti
 	}
 
 	finding.Evidence = append(finding.Evidence,
-		c.Figure("files that a checkpoint writes, median", CheckpointHandles, b.files, "", running),
-		c.Figure("length of a checkpoint, median", CheckpointLast, b.tookS, "seconds", running),
-		c.Figure("length of its fsyncs, median", CheckpointFsync, b.fsyncS, "seconds", running),
-		c.Figure("bytes written for a checkpoint, mean", CheckpointWritten, b.bytes, "bytes", running))
+		input.Figure("files that a checkpoint writes, median", CheckpointHandles, b.files, "", running),
+		input.Figure("length of a checkpoint, median", CheckpointLast, b.tookS, "seconds", running),
+		input.Figure("length of its fsyncs, median", CheckpointFsync, b.fsyncS, "seconds", running),
+		input.Figure("bytes written for a checkpoint, mean", CheckpointWritten, b.bytes, "bytes", running))
 
 	if b.device != "" {
 		far := rules.Values{"ops": rules.Of(b.ops, "IOPS"), "moved": rules.Of(b.moved, "bytes/s"),
@@ -225,13 +226,13 @@ func (b *filesBound) say(c *rules.Case, finding *rules.Finding, running, near ti
 		}
 
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("requests of "+b.device+" during checkpoints, median", rules.DiskOps, b.ops, "1/s", running),
-			c.Figure("bytes moved by "+b.device+" during checkpoints, median", rules.DiskMoved, b.moved,
+			input.Figure("requests of "+b.device+" during checkpoints, median", rules.DiskOps, b.ops, "1/s", running),
+			input.Figure("bytes moved by "+b.device+" during checkpoints, median", rules.DiskMoved, b.moved,
 				"bytes/s", running),
-			c.Figure("in flight meanwhile, median", rules.DiskQueue, b.queue, "requests", running))
+			input.Figure("in flight meanwhile, median", rules.DiskQueue, b.queue, "requests", running))
 	}
 
-	if n := timeline.Quantile(c.One(DataHandles), 0.5); n > 0 {
+	if n := timeline.Quantile(input.One(DataHandles), 0.5); n > 0 {
 		finding.Say("open", rules.Values{"handles": rules.Number(n)})
 	}
 }

@@ -65,31 +65,31 @@ func checkpointStall() rules.Rule {
 			"apart": apartAdvice,
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		running, ok := CheckpointCells(&c.Signals)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		running, ok := CheckpointCells(&input.Signals)
 
 		// The volume's queue outlasts the checkpoint, so the aftermath counts as its time too.
 		if !ok {
 			return nil
 		}
 
-		near := c.WithAftermath(running)
-		fraction, pIn, pOut := c.Attributable(near)
-		if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
-			return harmless(rule, c, running, near)
+		near := input.WithAftermath(running)
+		fraction, pIn, pOut := input.Attributable(near)
+		if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !input.Contrasts(near) {
+			return harmless(rule, input, running, near)
 		}
 
 		finding := rule.Finding("wiredtiger")
-		if c.Stall.Rule == "mongodb/slow-reads" {
+		if input.Stall.Rule == "mongodb/slow-reads" {
 			finding.Entitle("reads", nil)
 		}
 
 		finding.Weight = fraction
-		finding.Severity = c.SeverityIn(near, fraction)
-		finding.Windows = c.Windows(near.And(c.Stall.Cells))
-		finding.PeriodS = c.Period(running)
-		last := c.One(CheckpointLast)
-		finding.Say("during", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(pIn),
+		finding.Severity = input.SeverityIn(near, fraction)
+		finding.Windows = input.Windows(near.And(input.Stall.Cells))
+		finding.PeriodS = input.Period(running)
+		last := input.One(CheckpointLast)
+		finding.Say("during", rules.Values{"share": rules.Part(rules.Share(near, input.Stall.Cells)), "in": rules.Part(pIn),
 			"out": rules.Part(pOut)})
 
 		if d := timeline.Max(last); d > 0 {
@@ -102,22 +102,22 @@ func checkpointStall() rules.Rule {
 
 		// Both cases make the checkpoint a contributor at most; the cause has its own finding.
 		switch {
-		case c.PageCacheStood():
+		case input.PageCacheStood():
 			finding.Severity = rules.Info
 			finding.Say("stood", nil)
 			finding.SayIf(backlogRule, "backlog", nil)
-		case rules.Share(near, c.Stall.Cells) < mostlyInCheckpoints:
+		case rules.Share(near, input.Stall.Cells) < mostlyInCheckpoints:
 			finding.Severity = rules.Info
 			finding.Say("some", nil)
 		}
 
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, pIn, "ratio", near),
-			c.Figure("share of the time that stalled while none ran", CheckpointRunning, pOut, "ratio", near.Not()),
-			c.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running))
+			input.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, pIn, "ratio", near),
+			input.Figure("share of the time that stalled while none ran", CheckpointRunning, pOut, "ratio", near.Not()),
+			input.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running))
 
-		checkpointFigures(c, &finding, running)
-		checkpointFixes(c, &finding, near.And(c.Stall.Cells))
+		checkpointFigures(input, &finding, running)
+		checkpointFixes(input, &finding, near.And(input.Stall.Cells))
 		return []rules.Finding{finding}
 	}
 
@@ -134,25 +134,25 @@ const (
 )
 
 // harmless refutes the suspicion that long checkpoints cause the stalls.
-func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.Finding {
-	longest := timeline.Max(c.One(CheckpointLast))
+func harmless(r rules.Rule, input *rules.Case, running, near timeline.Mask) []rules.Finding {
+	longest := timeline.Max(input.One(CheckpointLast))
 	if math.IsNaN(longest) {
 		longest = 0
 		for _, e := range running.Episodes() {
-			longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
+			longest = max(longest, float64(e.Cells())*input.Grid.StepSeconds())
 		}
 	}
 
-	loaded := running.And(c.Stall.Active)
-	stalled := rules.Share(c.Stall.Cells, loaded)
+	loaded := running.And(input.Stall.Active)
+	stalled := rules.Share(input.Stall.Cells, loaded)
 
 	// Checkpoints that mostly ran without load prove nothing.
-	if c.Stall.Rule != "mongodb/slow-writes" || !(longest >= longCheckpointS) ||
-		c.Seconds(loaded) < longLeastS || loaded.Count()*2 < running.Count() || stalled > harmlessShare {
+	if input.Stall.Rule != "mongodb/slow-writes" || !(longest >= longCheckpointS) ||
+		input.Seconds(loaded) < longLeastS || loaded.Count()*2 < running.Count() || stalled > harmlessShare {
 		return nil
 	}
 
-	if stalled > 0 && (!c.Comparable(near) || c.ChanceToMeet(near) <= rules.MaxChance) {
+	if stalled > 0 && (!input.Comparable(near) || input.ChanceToMeet(near) <= rules.MaxChance) {
 		return nil
 	}
 
@@ -161,18 +161,18 @@ func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.
 	f.Entitle("harmless", nil)
 	f.Explain("harmless because", nil)
 	f.Say("harmless in", rules.Values{"longest": rules.Seconds(longest), "in": rules.Part(stalled),
-		"out": rules.Part(rules.Share(c.Stall.Cells, c.Stall.Active.Without(running)))})
+		"out": rules.Part(rules.Share(input.Stall.Cells, input.Stall.Active.Without(running)))})
 	f.Evidence = []rules.Evidence{
-		c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, stalled,
+		input.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, stalled,
 			"ratio", loaded),
-		c.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running),
-		c.Figure("longest checkpoint", CheckpointLast, longest, "seconds", running),
+		input.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running),
+		input.Figure("longest checkpoint", CheckpointLast, longest, "seconds", running),
 	}
 
-	if sat, ok := c.Saturated(); ok {
+	if sat, ok := input.Saturated(); ok {
 		share := rules.Share(sat, loaded)
 		f.Evidence = append(f.Evidence,
-			c.Figure("share of the checkpoints' time in which a device was saturated", rules.DiskBusy, share,
+			input.Figure("share of the checkpoints' time in which a device was saturated", rules.DiskBusy, share,
 				"ratio", loaded))
 		if share >= rules.IdleSaturation {
 			f.Say("harmless saturated", rules.Values{"share": rules.Part(share)})

@@ -40,42 +40,43 @@ func collectionScans() rules.Rule {
 				NoCommand: "which index helps depends on the queries: explain shows it"},
 		}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		cells := make(timeline.Mask, c.Grid.N)
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		cells := make(timeline.Mask, input.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
 
-		if c.Seconds(cells) < leastScanS {
+		if input.Seconds(cells) < leastScanS {
 			return nil
 		}
 
 		finding := rule.Finding("queries")
 		finding.Severity = rules.Info
-		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable &&
-			pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
-			finding.Weight, finding.Severity = fraction, c.SeverityIn(cells, fraction)
+		if fraction, pIn, pOut := input.Attributable(cells); fraction >= rules.MinAttributable &&
+			pIn >= rules.StallRatio*pOut && input.Contrasts(cells) {
+			finding.Weight, finding.Severity = fraction, input.SeverityIn(cells, fraction)
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("share of the time that stalled while so many documents were examined", ScannedObjects, pIn,
+				input.Figure("share of the time that stalled while so many documents were examined", ScannedObjects, pIn,
 					"ratio", cells),
-				c.Figure("share of the time that stalled while they were not", ScannedObjects, pOut, "ratio",
+				input.Figure("share of the time that stalled while they were not", ScannedObjects, pOut, "ratio",
 					cells.Not()))
 		}
 
-		if c.Stall.Class == rules.Reading && c.Stall.Any() && !c.MeetsByChance(cells) {
+		if input.Stall.Class == rules.Reading && input.Stall.Any() && !input.MeetsByChance(cells) {
 			// The slow reads may be the scans themselves, with no other reads to compare with.
-			finding.Weight = max(finding.Weight, rules.Share(cells, c.Stall.Cells))
+			finding.Weight = max(finding.Weight, rules.Share(cells, input.Stall.Cells))
 
 			// That is never critical by itself: with each incident of a recording the chance grows that
 			// one of them falls into a scan (2.8 % of independent recordings).
-			if finding.Severity == rules.Info && c.SeverityIn(cells, finding.Weight) != rules.Info {
+			if finding.Severity == rules.Info && input.SeverityIn(cells, finding.Weight) != rules.Info {
 				finding.Severity = rules.Warning
 			}
 		}
 
-		finding.Windows = c.Windows(cells.Close(3))
-		mean := func(s *rules.Signal) float64 { return timeline.Mean(timeline.At(c.One(s), cells)) }
-		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "scanned": rules.Number(mean(ScannedObjects)),
+		finding.Windows = input.Windows(cells.Close(3))
+		mean := func(s *rules.Signal) float64 { return timeline.Mean(timeline.At(input.One(s), cells)) }
+		said := rules.Values{"for": rules.Seconds(input.Seconds(cells)),
+			"scanned":  rules.Number(mean(ScannedObjects)),
 			"returned": rules.Number(mean(ReturnedObjects)), "scans": ""}
 
 		if n := mean(CollectionScans); n > 0 {
@@ -83,11 +84,11 @@ func collectionScans() rules.Rule {
 		}
 
 		finding.Say("scanned", said)
-		did, advice := scanned(c, &finding, cells)
+		did, advice := scanned(input, &finding, cells)
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("documents examined per second, mean", ScannedObjects, mean(ScannedObjects), "1/s", cells))
+			input.Figure("documents examined per second, mean", ScannedObjects, mean(ScannedObjects), "1/s", cells))
 
-		if felt, then, usual := scansFelt(c, &finding, cells); felt && finding.Severity == rules.Info {
+		if felt, then, usual := scansFelt(input, &finding, cells); felt && finding.Severity == rules.Info {
 			finding.Close("closing", rules.Values{"did": did, "for": said["for"], "then": then, "usual": usual})
 		}
 

@@ -20,39 +20,40 @@ func flowControl() rules.Rule {
 			TradeOff:  "disabling flow control lets the lag grow instead",
 			NoCommand: onSecondaries}}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := ofWrites(c, FlowControlWait)
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		share, seconds, of, ok := ofWrites(input, FlowControlWait)
 		if !ok || share < rules.MinWaitShare {
 			return nil
 		}
 
 		finding := rule.Finding("replica set")
 		finding.Weight = share
-		finding.Severity = c.SeverityOf(share)
+		finding.Severity = input.SeverityOf(share)
 
 		if len(held) > 0 {
-			finding.Windows = c.Windows(timeline.Known(held[0].Values).Close(3))
+			finding.Windows = input.Windows(timeline.Known(held[0].Values).Close(3))
 		}
 
 		finding.Say("held", rules.Values{"held": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds)})
-		finding.Evidence = []rules.Evidence{c.Figure("time writes were held in the stalled time, summed", FlowControlWait,
-			seconds, units.OpSeconds, c.Stall.Cells)}
-		if lagged := c.One(FlowControlLagged); lagged != nil {
+		finding.Evidence = []rules.Evidence{input.Figure("time writes were held in the stalled time, summed", FlowControlWait,
+			seconds, units.OpSeconds, input.Stall.Cells)}
+		if lagged := input.One(FlowControlLagged); lagged != nil {
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("share of the stalled time in which flow control saw a majority lagging", FlowControlLagged,
-					timeline.Mean(timeline.At(lagged, c.Stall.Cells)), "ratio", c.Stall.Cells))
+				input.Figure("share of the stalled time in which flow control saw a majority lagging", FlowControlLagged,
+					timeline.Mean(timeline.At(lagged, input.Stall.Cells)), "ratio", input.Stall.Cells))
 		}
 
-		if members := absent(c); members != "" {
+		if members := absent(input); members != "" {
 			finding.Say("absent", rules.Values{"members": rules.Called(members)})
-			finding.Evidence = append(finding.Evidence, c.Remark("members that confirm nothing: "+members))
+			finding.Evidence = append(finding.Evidence, input.Remark("members that confirm nothing: "+members))
 		}
 
-		if lagging, lag := laggingMember(c); lag > 0 {
+		if lagging, lag := laggingMember(input); lag > 0 {
 			finding.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
+				input.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds",
+					input.Stall.Cells))
 		}
 
 		finding.Advise("secondaries", nil)

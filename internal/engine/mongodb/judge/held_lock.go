@@ -27,40 +27,40 @@ func heldLock() rules.Rule {
 		Cause:   "An operation holds a lock that others need, and they queue until it is released: fsyncLock (a backup), an index build's or another schema change's exclusive phase, a change of the member's role, or a transaction that such a change waits for. No volume, cache or CPU makes a difference meanwhile.",
 		Words:   heldLockWords, Advice: heldLockAdvice}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		cells := make(timeline.Mask, c.Grid.N)
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		cells := make(timeline.Mask, input.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
 
 		// Lock waits are counted as they happen. A stall shows up to one sample later.
-		stalled := cells.And(c.Stall.Cells.Widen(1, 0))
-		if c.Seconds(stalled) < heldLockS {
+		stalled := cells.And(input.Stall.Cells.Widen(1, 0))
+		if input.Seconds(stalled) < heldLockS {
 			return nil
 		}
 
-		share, seconds, of, measured := ofAll(c, LockWait)
+		share, seconds, of, measured := ofAll(input, LockWait)
 
 		// A few waiters can stop all others, so the share of the time counts as well as that of the
 		// waiting.
-		weight := max(share, rules.Share(cells, c.Stall.Cells))
+		weight := max(share, rules.Share(cells, input.Stall.Cells))
 		if weight < heldLockShare {
 			return nil
 		}
 
-		which, resource := heldResource(c, stalled)
+		which, resource := heldResource(input, stalled)
 		finding := rule.Finding(which + " lock")
-		finding.Weight, finding.Severity = weight, c.SeverityOf(weight)
+		finding.Weight, finding.Severity = weight, input.SeverityOf(weight)
 		at := stalled.Close(1)
-		finding.Windows = c.Windows(at)
+		finding.Windows = input.Windows(at)
 
 		longest := 0
 		for _, e := range at.Episodes() {
 			longest = max(longest, e.Cells())
 		}
 
-		finding.Say("held", rules.Values{"which": rules.Called(which), "for": rules.Seconds(c.Seconds(at)),
-			"longest": rules.Seconds(float64(longest) * c.Grid.StepSeconds()),
+		finding.Say("held", rules.Values{"which": rules.Called(which), "for": rules.Seconds(input.Seconds(at)),
+			"longest": rules.Seconds(float64(longest) * input.Grid.StepSeconds()),
 			"times":   rules.Things(len(at.Episodes()), "time")})
 		if measured {
 			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
@@ -68,18 +68,18 @@ func heldLock() rules.Rule {
 				"of":    rules.Of(of, units.OpSeconds)})
 		}
 
-		holder(c, &finding, which, stalled)
+		holder(input, &finding, which, stalled)
 		if weight >= noVolumeFrom {
 			finding.Open("no volume", nil)
 		}
 
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("operations waiting for a lock while it was held, mean", LockWait,
-				timeline.Mean(timeline.At(c.One(LockWait), stalled)), "", stalled),
-			c.Figure("of that for the "+which+" lock", resource, timeline.Mean(timeline.At(c.One(resource), stalled)),
+			input.Figure("operations waiting for a lock while it was held, mean", LockWait,
+				timeline.Mean(timeline.At(input.One(LockWait), stalled)), "", stalled),
+			input.Figure("of that for the "+which+" lock", resource, timeline.Mean(timeline.At(input.One(resource), stalled)),
 				"", stalled))
 
-		whileHeld(c, &finding, stalled)
+		whileHeld(input, &finding, stalled)
 		return []rules.Finding{finding}
 	}
 

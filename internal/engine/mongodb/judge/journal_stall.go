@@ -38,20 +38,20 @@ func journalStall() rules.Rule {
 		Cause:   "A write that waits for the journal waits for its fdatasync, and these run one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
 		Words:   journalWords, Advice: journalAdvice}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		each := c.One(LogSync)
-		if !c.Stall.Any() || each == nil { // nil: nothing was synced
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		each := input.One(LogSync)
+		if !input.Stall.Any() || each == nil { // nil: nothing was synced
 			return nil
 		}
 
-		on, slow := slowJournalSyncs(&c.Signals)
-		fraction, pIn, pOut := c.Attributable(on)
-		cover := rules.Share(on, c.Stall.Cells)
+		on, slow := slowJournalSyncs(&input.Signals)
+		fraction, pIn, pOut := input.Attributable(on)
+		cover := rules.Share(on, input.Stall.Cells)
 
 		// Without other time to compare with, covering half of the stalled time is enough, except for batches:
 		// they do not wait for the journal, so a coincidence shows nothing.
-		compared := c.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
-		if !compared && (cover < minJournalCover || c.Contrasts(on) || c.Stall.Class == Applying) {
+		compared := input.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
+		if !compared && (cover < minJournalCover || input.Contrasts(on) || input.Stall.Class == Applying) {
 			return nil
 		}
 
@@ -61,49 +61,49 @@ func journalStall() rules.Rule {
 			finding.Weight = cover / 2 // coincidence alone is weaker evidence
 		}
 
-		finding.Severity = c.SeverityOf(finding.Weight)
-		finding.Windows = c.Windows(on.And(c.Stall.Cells))
-		finding.PeriodS = c.Period(on.Close(c.Cells(5e9)))
-		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
-		longest := longestSync(&c.Signals, slow)
+		finding.Severity = input.SeverityOf(finding.Weight)
+		finding.Windows = input.Windows(on.And(input.Stall.Cells))
+		finding.PeriodS = input.Period(on.Close(input.Cells(5e9)))
+		calm := timeline.Quantile(timeline.At(each, input.NotStalled()), 0.5)
+		longest := longestSync(&input.Signals, slow)
 		finding.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest),
 			"calm": rules.Seconds(calm)})
 
-		switch apart := behind(c, on, &finding); {
-		case c.Stall.Class == Applying:
+		switch apart := behind(input, on, &finding); {
+		case input.Stall.Class == Applying:
 			// Another thread waits for the journal and reports what is durable (4.0 and later, src/mongo/db/repl:
 			// ApplyBatchFinalizerForJournal), so no change to the journal makes batches quicker.
 			finding.Effect = true
 			finding.Say("applier", nil)
 		case apart:
 			finding.Advise("own", nil)
-		case c.Degraded(on.And(c.Stall.Cells)):
+		case input.Degraded(on.And(input.Stall.Cells)):
 			// Anything on that volume waits as long, so the journal is not to blame.
 			finding.Severity = rules.Info
 			finding.Say("degraded", nil)
 			finding.SayIf(degradedRule, "volume", nil)
 		default:
-			adviseApart(c, &finding)
+			adviseApart(input, &finding)
 			finding.Advise("bound", nil)
 		}
 
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("share of the time that stalled while a slow journal sync was in progress", LogSyncTime, pIn,
+			input.Figure("share of the time that stalled while a slow journal sync was in progress", LogSyncTime, pIn,
 				"ratio", on),
-			c.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
-			c.Figure("longest time in journal syncs credited to one interval", LogSyncTime, longest, "seconds", slow),
-			c.Figure("longest mean journal fdatasync of an interval", LogSync,
-				timeline.Max(wholeSyncs(&c.Signals, each)), "seconds", slow))
+			input.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
+			input.Figure("longest time in journal syncs credited to one interval", LogSyncTime, longest, "seconds", slow),
+			input.Figure("longest mean journal fdatasync of an interval", LogSync,
+				timeline.Max(wholeSyncs(&input.Signals, each)), "seconds", slow))
 
 		if !math.IsNaN(calm) {
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("journal fdatasync outside the stalls, median", LogSync, calm, "seconds", c.NotStalled()))
+				input.Figure("journal fdatasync outside the stalls, median", LogSync, calm, "seconds", input.NotStalled()))
 		}
 
-		if n := c.One(FsyncsInProgress); n != nil {
+		if n := input.One(FsyncsInProgress); n != nil {
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("fsync calls in progress while stalled, mean", FsyncsInProgress,
-					timeline.Mean(timeline.At(n, c.Stall.Cells)), "", c.Stall.Cells))
+				input.Figure("fsync calls in progress while stalled, mean", FsyncsInProgress,
+					timeline.Mean(timeline.At(n, input.Stall.Cells)), "", input.Stall.Cells))
 		}
 
 		return []rules.Finding{finding}
@@ -212,22 +212,22 @@ func longestSync(sig *rules.Signals, slow timeline.Mask) float64 {
 
 // behind adds what blocked the journal, if the recording shows it, and reports whether the journal is
 // on its own volume.
-func behind(c *rules.Case, on timeline.Mask, finding *rules.Finding) (apart bool) {
-	ckpt, known := CheckpointCells(&c.Signals)
+func behind(input *rules.Case, on timeline.Mask, finding *rules.Finding) (apart bool) {
+	ckpt, known := CheckpointCells(&input.Signals)
 	inCkpt := 0.0
 	if known {
 		inCkpt = rules.Share(ckpt.Widen(0, 1), on)
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("share of the slow syncs' time in which a checkpoint ran", CheckpointRunning, inCkpt,
+			input.Figure("share of the slow syncs' time in which a checkpoint ran", CheckpointRunning, inCkpt,
 				"ratio", on))
 	}
 
-	if busiest, journal, apart := journalApart(c); apart {
-		behindApart(c, busiest, journal, on, finding)
+	if busiest, journal, apart := journalApart(input); apart {
+		behindApart(input, busiest, journal, on, finding)
 		return true
 	}
 
-	written, wt := c.MostWritten(on), c.One(BlocksWritten)
+	written, wt := input.MostWritten(on), input.One(BlocksWritten)
 	if written != nil && wt == nil {
 		finding.Say("engine not measured", nil)
 		return false
@@ -249,23 +249,23 @@ func behind(c *rules.Case, on timeline.Mask, finding *rules.Finding) (apart bool
 	// start belong to the syncs that wait at its end.
 	span := on
 	for _, e := range ckpt.Episodes() {
-		m := timeline.MaskOf(c.Grid.N, []timeline.Episode{e})
+		m := timeline.MaskOf(input.Grid.N, []timeline.Episode{e})
 		if m.Widen(0, 1).And(on).Count() > 0 {
 			span = span.Or(m)
 		}
 	}
 
-	step := c.Grid.StepSeconds()
+	step := input.Grid.StepSeconds()
 	toDevice := timeline.Sum(timeline.At(written, span)) * step
 	handed := timeline.Sum(timeline.At(wt, span)) * step
-	handed += timeline.Sum(timeline.At(c.One(LogPayload), span)) * step
+	handed += timeline.Sum(timeline.At(input.One(LogPayload), span)) * step
 	finding.Evidence = append(finding.Evidence,
-		c.Figure("written to the device from the start of these checkpoints or syncs to their end",
+		input.Figure("written to the device from the start of these checkpoints or syncs to their end",
 			rules.DiskWritten, toDevice, "bytes", span),
-		c.Figure("handed to the OS by WiredTiger meanwhile", BlocksWritten, handed, "bytes", span))
+		input.Figure("handed to the OS by WiredTiger meanwhile", BlocksWritten, handed, "bytes", span))
 
 	// An idle device contradicts any queue, whatever the byte counts suggest.
-	if share, ok := c.QueuedShare(on); ok && share < rules.IdleSaturation {
+	if share, ok := input.QueuedShare(on); ok && share < rules.IdleSaturation {
 		finding.Say("idle", rules.Values{"share": rules.Part(share)})
 		return false
 	}

@@ -33,27 +33,27 @@ func loggedScansRule() rules.Rule {
 				NoCommand: "which index helps depends on the queries: explain shows it"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		sum := c.SumOf(loggedScans)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		sum := input.SumOf(loggedScans)
 		if sum.N < 1 {
 			return nil
 		}
 
-		step := c.Grid.StepSeconds()
-		total := c.SumOf(loggedReads).Seconds + c.SumOf(loggedWrites).Seconds
+		step := input.Grid.StepSeconds()
+		total := input.SumOf(loggedReads).Seconds + input.SumOf(loggedWrites).Seconds
 		share := min(1, sum.Seconds/total)
-		disk := timeline.Sum(c.One(LoggedDiskReads)) * step
-		running := rules.Share(sum.Running, timeline.Known(c.One(loggedScans.Running)))
+		disk := timeline.Sum(input.One(LoggedDiskReads)) * step
+		running := rules.Share(sum.Running, timeline.Known(input.One(loggedScans.Running)))
 
 		finding := rule.Finding("queries")
-		finding.Windows, finding.Severity = c.Windows(sum.Running.Close(c.Cells(5e9))), rules.Info
-		if finding.Weight = rules.Share(sum.Running, c.Stall.Cells); !c.Stall.Any() {
+		finding.Windows, finding.Severity = input.Windows(sum.Running.Close(input.Cells(5e9))), rules.Info
+		if finding.Weight = rules.Share(sum.Running, input.Stall.Cells); !input.Stall.Any() {
 			finding.Weight = share
 		}
 		if running >= scansRunFor && share >= scansOfSlow && (sum.Longest >= scansLongest || sum.N >= scansMany) {
 			finding.Severity = rules.Warning
 			// Waits that metrics measured lead.
-			finding.Foremost = c.Stall.Observed.Count() == 0 || c.Stall.Logged
+			finding.Foremost = input.Stall.Observed.Count() == 0 || input.Stall.Logged
 		}
 
 		v := sum.Values()
@@ -70,7 +70,7 @@ func loggedScansRule() rules.Rule {
 			finding.Say("cpu", part)
 		}
 
-		finding.Evidence = append(sum.Evidence(c, loggedScans), c.Figure("share of the time of all slow operations",
+		finding.Evidence = append(sum.Evidence(input, loggedScans), input.Figure("share of the time of all slow operations",
 			loggedScans.Time, share, "ratio", sum.Running))
 		finding.Advise("index", nil)
 		return []rules.Finding{finding}

@@ -32,48 +32,48 @@ func pageReads() rules.Rule {
 				NoCommand: "only you know how large the working set is; a cache larger than the free memory ends in an OOM kill"},
 		}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := ofAll(c, AppPageReadsTime)
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		share, seconds, of, ok := ofAll(input, AppPageReadsTime)
 		if !ok || share < minPageReadShare {
 			return nil
 		}
 
 		finding := rule.Finding("wiredtiger cache")
-		finding.Weight, finding.Severity = share, c.SeverityOf(share)
+		finding.Weight, finding.Severity = share, input.SeverityOf(share)
 		if len(held) > 0 {
-			finding.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
+			finding.Windows = input.Windows(timeline.Known(held[0].Values).And(input.Stall.Cells).Close(3))
 		}
 
-		around := c.Stall.Cells.Widen(1, 1)
+		around := input.Stall.Cells.Widen(1, 1)
 		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
 
 		// Total time over the number of pages: the mean of per-cell means would weight idle cells.
 		each := func(m timeline.Mask) float64 {
-			n := timeline.Sum(timeline.At(c.One(AppPageReads), m))
-			return timeline.Sum(timeline.At(c.One(AppPageReadsTime), m)) / n
+			n := timeline.Sum(timeline.At(input.One(AppPageReads), m))
+			return timeline.Sum(timeline.At(input.One(AppPageReadsTime), m)) / n
 		}
 
-		if n := timeline.Sum(timeline.At(c.One(AppPageReads), around)); n > 0 {
+		if n := timeline.Sum(timeline.At(input.One(AppPageReads), around)); n > 0 {
 			said["each"] = rules.Seconds(each(around))
-			if calm := c.NotStalled(); timeline.Sum(timeline.At(c.One(AppPageReads), calm)) > 0 {
+			if calm := input.NotStalled(); timeline.Sum(timeline.At(input.One(AppPageReads), calm)) > 0 {
 				said["calm"] = rules.Seconds(each(calm))
 			}
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("pages read by operations in the stalled time", AppPageReads, n*c.Grid.StepSeconds(),
+				input.Figure("pages read by operations in the stalled time", AppPageReads, n*input.Grid.StepSeconds(),
 					"pages", around))
 		}
 
 		finding.Say("read", said)
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("time the stalled operations spent reading pages beyond the usual, summed",
+			input.Figure("time the stalled operations spent reading pages beyond the usual, summed",
 				AppPageReadsTime, seconds,
-				units.OpSeconds, c.Stall.Cells))
+				units.OpSeconds, input.Stall.Cells))
 
-		if sat, known := c.Saturated(); known {
-			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
+		if sat, known := input.Saturated(); known {
+			if in := rules.Share(sat, input.Stall.Cells); in >= minPageReadShare {
 				// Throttling writes helps only if reads queue behind writes.
-				writes := writesOfSaturated(c)
+				writes := writesOfSaturated(input)
 				finding.Say("saturated", rules.Values{"share": rules.Part(in), "writes": rules.Part(writes)})
 				if writes >= minWrites {
 					finding.Advise("writes", nil)

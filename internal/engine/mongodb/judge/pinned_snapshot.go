@@ -75,42 +75,42 @@ func pinnedSnapshot() rules.Rule {
 				TradeOff: "one more data-bearing member", NoCommand: "only its own host shows why it is down"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		pin := pinnedIn(c)
-		share, seconds, of, measured := ofAll(c, CacheWait)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		pin := pinnedIn(input)
+		share, seconds, of, measured := ofAll(input, CacheWait)
 		if !pin.long() {
 			return nil
 		}
 
 		// The wait for the cache is the cost. If it is not counted, stalls with updates or the
 		// whole cache over a trigger are compared with the rest.
-		weight, over := share, overTrigger(c, fillTrigger, updatesTrigger)
+		weight, over := share, overTrigger(input, fillTrigger, updatesTrigger)
 		if !measured {
-			if weight, _, _ = c.Attributable(over); !c.Contrasts(over) {
+			if weight, _, _ = input.Attributable(over); !input.Contrasts(over) {
 				weight = 0
 			}
 		}
 
 		// A long pin alone does no harm: few versions may have been written since.
-		if weight < rules.MinAttributable || !pin.presses(c) {
+		if weight < rules.MinAttributable || !pin.presses(input) {
 			return nil
 		}
 
 		finding := rule.Finding("wiredtiger cache")
-		finding.Weight, finding.Severity, finding.Foremost = weight, c.SeverityOf(weight), true
+		finding.Weight, finding.Severity, finding.Foremost = weight, input.SeverityOf(weight), true
 		if !measured {
-			finding.Severity = c.SeverityIn(over, weight)
+			finding.Severity = input.SeverityIn(over, weight)
 		}
 
-		finding.Windows = c.Windows(pin.cells.And(c.Stall.Cells))
-		pin.say(c, &finding)
+		finding.Windows = input.Windows(pin.cells.And(input.Stall.Cells))
+		pin.say(input, &finding)
 		if measured {
 			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
 				"share": rules.Part(share),
 				"of":    rules.Of(of, units.OpSeconds)})
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
-					units.OpSeconds, c.Stall.Cells))
+				input.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
+					units.OpSeconds, input.Stall.Cells))
 		}
 
 		if weight >= noVolumeFrom {

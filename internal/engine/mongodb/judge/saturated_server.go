@@ -43,45 +43,45 @@ func saturatedServer() rules.Rule {
 				NoCommand: "it is set in the drivers and the application"},
 		}}
 
-	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		cells := make(timeline.Mask, c.Grid.N)
+	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
+		cells := make(timeline.Mask, input.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
 
-		ops := completions(c)
+		ops := completions(input)
 		usual := timeline.Quantile(ops, 0.5)
 
 		// In a stall the connections are busy as well, but completions collapse.
 		goesOn := timeline.Where(ops, func(x float64) bool { return x >= saturatedGoesOn*usual })
-		many := timeline.Where(c.One(Connections), func(x float64) bool { return x >= leastConnections })
+		many := timeline.Where(input.One(Connections), func(x float64) bool { return x >= leastConnections })
 		cells = cells.And(goesOn).And(many)
 
-		share := rules.Share(cells, c.Stall.Active)
-		if c.Seconds(cells) < saturatedS || share < rules.MinAttributable {
+		share := rules.Share(cells, input.Stall.Active)
+		if input.Seconds(cells) < saturatedS || share < rules.MinAttributable {
 			return nil
 		}
 
 		at := func(v []float64, q float64) float64 { return timeline.Quantile(timeline.At(v, cells), q) }
 		finding := rule.Finding("mongodb")
 		finding.Weight, finding.Severity = share, rules.Warning
-		finding.Windows = c.Windows(cells.Close(3))
-		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "share": rules.Part(share),
-			"watched": rules.Seconds(c.Seconds(c.Stall.Active)),
-			"active":  whole(at(c.One(ActiveConnections), 0.5)), "connections": whole(at(c.One(Connections), 0.5)),
-			"cpu": rules.Part(at(c.One(rules.CPUBusy), 0.5)),
+		finding.Windows = input.Windows(cells.Close(3))
+		said := rules.Values{"for": rules.Seconds(input.Seconds(cells)), "share": rules.Part(share),
+			"watched": rules.Seconds(input.Seconds(input.Stall.Active)),
+			"active":  whole(at(input.One(ActiveConnections), 0.5)), "connections": whole(at(input.One(Connections), 0.5)),
+			"cpu": rules.Part(at(input.One(rules.CPUBusy), 0.5)),
 			"ops": rules.Number(at(ops, 0.5)), "most": rules.Number(at(ops, 0.95))}
 
 		finding.Say("busy", said)
 
 		// Total waiting over total writes, because the mean of per-cell means would favour idle
 		// cells.
-		waited, writes := timeline.Sum(timeline.At(c.One(WriteWaiting), cells)),
-			timeline.Sum(timeline.At(c.One(Writes), cells))
+		waited, writes := timeline.Sum(timeline.At(input.One(WriteWaiting), cells)),
+			timeline.Sum(timeline.At(input.One(Writes), cells))
 		if latency := waited / writes; writes > 0 && latency == latency {
 			finding.Say("in front", rules.Values{"latency": rules.Seconds(latency)})
 			finding.Evidence = append(finding.Evidence,
-				c.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency,
+				input.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency,
 					"seconds", cells))
 		}
 
@@ -91,11 +91,11 @@ func saturatedServer() rules.Rule {
 		}
 
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("connections with an operation in progress, median", ActiveConnections,
-				at(c.One(ActiveConnections), 0.5), "", cells),
-			c.Figure("clients' connections, median", Connections, at(c.One(Connections), 0.5), "", cells),
-			c.Figure("operations completed, median", nil, at(ops, 0.5), "1/s", cells),
-			c.Figure("CPU use, median", rules.CPUBusy, at(c.One(rules.CPUBusy), 0.5), "ratio", cells))
+			input.Figure("connections with an operation in progress, median", ActiveConnections,
+				at(input.One(ActiveConnections), 0.5), "", cells),
+			input.Figure("clients' connections, median", Connections, at(input.One(Connections), 0.5), "", cells),
+			input.Figure("operations completed, median", nil, at(ops, 0.5), "1/s", cells),
+			input.Figure("CPU use, median", rules.CPUBusy, at(input.One(rules.CPUBusy), 0.5), "ratio", cells))
 
 		finding.Advise("cpu", nil)
 		finding.Advise("bound", nil)

@@ -39,14 +39,14 @@ func sinceStart() rules.Rule {
 			TradeOff: "none", NoCommand: "the folder is already there"}},
 	}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !c.SinceStart {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !input.SinceStart {
 			return nil
 		}
 
 		finding := rule.Finding("MongoDB")
 		finding.Severity, finding.Weight = rules.Info, 0.5
-		whole := make(timeline.Mask, c.Grid.N).Not()
+		whole := make(timeline.Mask, input.Grid.N).Not()
 		var opening rules.Values
 
 		for _, x := range []struct {
@@ -54,7 +54,7 @@ func sinceStart() rules.Rule {
 			time, ops *rules.Signal
 		}{{"Writes", WriteWaiting, Writes}, {"Reads", ReadWaiting, Reads}, {"The journal's syncs",
 			LogSyncTime, LogSyncs}} {
-			mean := timeline.Sum(c.One(x.time)) / timeline.Sum(c.One(x.ops))
+			mean := timeline.Sum(input.One(x.time)) / timeline.Sum(input.One(x.ops))
 			if !(mean > 0) || math.IsInf(mean, 0) {
 				continue
 			}
@@ -69,18 +69,19 @@ func sinceStart() rules.Rule {
 			if opening == nil {
 				opening = v
 			}
-			finding.Evidence = append(finding.Evidence, c.Figure("mean of "+x.what, x.time, mean, "seconds", whole))
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("mean of "+x.what, x.time, mean, "seconds", whole))
 		}
 
 		// The number of checkpoints is not a signal, so only the longest is judged.
-		if longest := timeline.Max(c.One(CheckpointLongest)); longest > 0 {
+		if longest := timeline.Max(input.One(CheckpointLongest)); longest > 0 {
 			v := rules.Values{"longest": rules.Seconds(longest)}
 			finding.Say("checkpoint", v)
 			finding.Open("checkpoint", v)
 			if opening != nil {
 				opening["longest"] = v["longest"]
 			}
-			finding.Evidence = append(finding.Evidence, c.Figure("longest checkpoint", CheckpointLongest, longest,
+			finding.Evidence = append(finding.Evidence, input.Figure("longest checkpoint", CheckpointLongest, longest,
 				"seconds", whole))
 		}
 
@@ -90,7 +91,7 @@ func sinceStart() rules.Rule {
 		if len(finding.Evidence) == 0 {
 			return nil
 		}
-		if dirty := timeline.Max(c.One(DirtyRatio)); dirty >= 0 {
+		if dirty := timeline.Max(input.One(DirtyRatio)); dirty >= 0 {
 			finding.Say("dirty", rules.Values{"dirty": rules.Part(dirty)})
 		}
 

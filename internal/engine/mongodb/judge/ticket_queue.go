@@ -62,22 +62,22 @@ func ticketQueue() rules.Rule {
 	return rule
 }
 
-func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
+func (s ticketSide) judge(r rules.Rule, input *rules.Case) (rules.Finding, bool) {
 	// Each side is judged in stalls of operations of its kind: writes do not wait for read tickets.
-	if (s.kind == "read") != (c.Stall.Class == rules.Reading) {
+	if (s.kind == "read") != (input.Stall.Class == rules.Reading) {
 		return rules.Finding{}, false
 	}
 
-	available := c.One(s.available)
+	available := input.One(s.available)
 
 	// The gauge is sampled, so a short shortage shows only in the wait counter.
 	none := timeline.Where(available, func(x float64) bool { return x < 1 })
-	share, seconds, of, measured := s.by(c, s.wait)
-	exhausted := rules.Share(none, c.Stall.Cells)
+	share, seconds, of, measured := s.by(input, s.wait)
+	exhausted := rules.Share(none, input.Stall.Cells)
 	weight := share
 
-	if !measured && c.Contrasts(none) {
-		weight, _, _ = c.Attributable(none)
+	if !measured && input.Contrasts(none) {
+		weight, _, _ = input.Attributable(none)
 	}
 
 	if measured && share < rules.MinWaitShare || !measured && exhausted < rules.MinAttributable {
@@ -86,12 +86,12 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 
 	finding := r.Finding(s.subject)
 	finding.Weight = weight
-	if finding.Severity = c.SeverityOf(finding.Weight); finding.Severity == rules.Critical {
+	if finding.Severity = input.SeverityOf(finding.Weight); finding.Severity == rules.Critical {
 		finding.Severity = rules.Warning // it amplifies a stall but does not start one
 	}
 
-	waited := timeline.Where(c.One(s.wait), func(x float64) bool { return x > 1 })
-	finding.Windows = c.Windows(none.Or(waited).And(c.Stall.Cells).Close(2))
+	waited := timeline.Where(input.One(s.wait), func(x float64) bool { return x > 1 })
+	finding.Windows = input.Windows(none.Or(waited).And(input.Stall.Cells).Close(2))
 	finding.Entitle("title", rules.Values{"kind": rules.Called(map[string]string{"read": "Read",
 		"write": "Write"}[s.kind])})
 
@@ -99,13 +99,13 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 		finding.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds), "kind": rules.Called(s.kind)})
 		finding.Evidence = append(finding.Evidence,
-			c.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond the usual, summed", s.wait,
-				seconds, units.OpSeconds, c.Stall.Cells))
+			input.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond the usual, summed", s.wait,
+				seconds, units.OpSeconds, input.Stall.Cells))
 	} else {
 		finding.Say("not measured", nil)
 	}
 
-	s.say(c, &finding, exhausted)
+	s.say(input, &finding, exhausted)
 
 	finding.Advise("causes", nil)
 	if s.kind == "read" {

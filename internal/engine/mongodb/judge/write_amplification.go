@@ -24,32 +24,32 @@ func writeAmplification() rules.Rule {
 			TradeOff:  "a day's query may read more documents; recovery replays more journal",
 			NoCommand: "it depends on the documents and indexes"}}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		step := c.Grid.StepSeconds()
-		blocks := timeline.Sum(c.One(BlocksWritten)) * step
-		payload := timeline.Sum(c.One(LogPayload)) * step
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		step := input.Grid.StepSeconds()
+		blocks := timeline.Sum(input.One(BlocksWritten)) * step
+		payload := timeline.Sum(input.One(LogPayload)) * step
 		if payload <= 0 || blocks < minAmplifiedBytes || blocks < minAmplification*payload {
 			return nil
 		}
 
 		// Every random update is amplified. It matters only if the volume has no headroom for it.
-		if !writesMatter(c) {
+		if !writesMatter(input) {
 			return nil
 		}
 
 		f := rule.Finding("wiredtiger")
 		f.Severity = rules.Info
-		all := timeline.Known(c.One(BlocksWritten))
+		all := timeline.Known(input.One(BlocksWritten))
 		f.Say("written", rules.Values{"blocks": rules.Bytes(blocks), "payload": rules.Bytes(payload),
 			"times": rules.Number(blocks / payload)})
 		f.Evidence = []rules.Evidence{
-			c.Figure("written by the block manager", BlocksWritten, blocks, "bytes", all),
-			c.Figure("changes logged in the journal", LogPayload, payload, "bytes", all),
+			input.Figure("written by the block manager", BlocksWritten, blocks, "bytes", all),
+			input.Figure("changes logged in the journal", LogPayload, payload, "bytes", all),
 		}
 
-		if ckpt := c.One(CheckpointWritten); ckpt != nil {
+		if ckpt := input.One(CheckpointWritten); ckpt != nil {
 			f.Evidence = append(f.Evidence,
-				c.Figure("of that, for checkpoints (the rest by eviction)", CheckpointWritten,
+				input.Figure("of that, for checkpoints (the rest by eviction)", CheckpointWritten,
 					min(1, timeline.Sum(ckpt)*step/blocks), "ratio", all))
 		}
 

@@ -32,31 +32,31 @@ func writeConflicts() rules.Rule {
 			Expect: "attempts succeed the first time", TradeOff: "reads have to add up the parts",
 			NoCommand: "it depends on the documents and the application"}}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		rate, writes := c.One(WriteConflicts), c.One(Writes)
-		usual := timeline.Quantile(timeline.At(rate, c.NotStalled()), 0.5)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		rate, writes := input.One(WriteConflicts), input.One(Writes)
+		usual := timeline.Quantile(timeline.At(rate, input.NotStalled()), 0.5)
 
-		cells := make(timeline.Mask, c.Grid.N)
+		cells := make(timeline.Mask, input.Grid.N)
 		for k := range min(len(rate), len(writes)) {
 			// Negated so that an unknown calm rate (NaN) does not exclude the cell.
 			cells[k] = rate[k] >= leastConflicts && rate[k] >= conflictsAWrite*writes[k] &&
 				!(rate[k] < conflictsUnusual*usual)
 		}
 
-		fraction, pIn, pOut := c.Attributable(cells)
-		if !c.Stall.Any() || c.Stall.Class != rules.Writing || fraction < rules.MinAttributable ||
-			pIn < rules.StallRatio*pOut || !c.Contrasts(cells) {
+		fraction, pIn, pOut := input.Attributable(cells)
+		if !input.Stall.Any() || input.Stall.Class != rules.Writing || fraction < rules.MinAttributable ||
+			pIn < rules.StallRatio*pOut || !input.Contrasts(cells) {
 			return nil
 		}
 
 		finding := rule.Finding("mongodb writes")
 		finding.Weight = fraction
-		if finding.Severity = c.SeverityOf(fraction); finding.Severity == rules.Critical {
+		if finding.Severity = input.SeverityOf(fraction); finding.Severity == rules.Critical {
 			finding.Severity = rules.Warning // slow operations conflict more, so another cause may be behind it
 		}
 
-		finding.Windows = c.Windows(cells.And(c.Stall.Cells))
-		at := cells.And(c.Stall.Cells)
+		finding.Windows = input.Windows(cells.And(input.Stall.Cells))
+		at := cells.And(input.Stall.Cells)
 		then := timeline.Mean(timeline.At(rate, at))
 		said := rules.Values{"then": rules.Number(then),
 			"each": rules.Number(then / max(timeline.Mean(timeline.At(writes, at)), 1)), "usual": ""}
@@ -67,9 +67,9 @@ func writeConflicts() rules.Rule {
 
 		finding.Say("conflicts", said)
 		finding.Evidence = []rules.Evidence{
-			c.Figure("conflicts per second while stalled, mean", WriteConflicts, then, "1/s", at),
-			c.Figure("share of the time that stalled with so many conflicts", WriteConflicts, pIn, "ratio", cells),
-			c.Figure("share of the time that stalled without", WriteConflicts, pOut, "ratio", cells.Not()),
+			input.Figure("conflicts per second while stalled, mean", WriteConflicts, then, "1/s", at),
+			input.Figure("share of the time that stalled with so many conflicts", WriteConflicts, pIn, "ratio", cells),
+			input.Figure("share of the time that stalled without", WriteConflicts, pOut, "ratio", cells.Not()),
 		}
 
 		if fraction >= noVolumeFrom {

@@ -40,18 +40,18 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		return nil, errAddress
 	}
 
-	a := &address{srv: parsed.Scheme == "mongodb+srv", hosts: parsed.Hosts, hidden: parsed.Secrets}
-	if a.options, err = url.ParseQuery(parsed.Query); err != nil {
+	addr := &address{srv: parsed.Scheme == "mongodb+srv", hosts: parsed.Hosts, hidden: parsed.Secrets}
+	if addr.options, err = url.ParseQuery(parsed.Query); err != nil {
 		return nil, errAddress
 	}
 
-	a.option(&a.set, "replicaSet")
-	user, err := a.credentials(parsed, getenv)
+	addr.option(&addr.set, "replicaSet")
+	user, err := addr.credentials(parsed, getenv)
 	if err != nil {
 		return nil, err
 	}
 
-	hosts, tail := strings.Join(a.hosts, ","), parsed.Path
+	hosts, tail := strings.Join(addr.hosts, ","), parsed.Path
 	if parsed.Query != "" {
 		if tail == "" { // the driver requires a slash before it
 			tail = "/"
@@ -60,17 +60,17 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	}
 
 	// The secret has the password and is only for the driver; the name is for output.
-	a.secret = parsed.Scheme + "://" + user + hosts + tail
-	a.name = parsed.Scheme + "://" + hosts + "/"
-	if a.set != "" {
-		a.name += "?replicaSet=" + a.set
+	addr.secret = parsed.Scheme + "://" + user + hosts + tail
+	addr.name = parsed.Scheme + "://" + hosts + "/"
+	if addr.set != "" {
+		addr.name += "?replicaSet=" + addr.set
 	}
 
-	if a.user {
-		a.hidden.Add(a.secret)
+	if addr.user {
+		addr.hidden.Add(addr.secret)
 	}
 
-	return a, nil
+	return addr, nil
 }
 
 // option reads an option's value. Option names are case-insensitive.

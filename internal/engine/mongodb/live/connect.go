@@ -110,29 +110,29 @@ func clientOptions(ctx context.Context, addr *address, opt Options,
 		return nil, ctx.Err()
 	}
 
-	o, err := m.o, m.err
+	driver, err := m.o, m.err
 	if err != nil {
 		return nil, addr.unresolved(err)
 	}
 
 	// A retried read would hide how long the server took. Polling needs no extra connection.
-	o.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
+	driver.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
 	if !addr.has("serverSelectionTimeoutMS") {
-		o.SetServerSelectionTimeout(min(within, opt.within()))
+		driver.SetServerSelectionTimeout(min(within, opt.within()))
 	}
 
 	if !addr.has("connectTimeoutMS") {
-		o.SetConnectTimeout(min(connectWithin, opt.within()))
+		driver.SetConnectTimeout(min(connectWithin, opt.within()))
 	}
 
 	if addr.one() {
-		o.SetDirect(true)
+		driver.SetDirect(true)
 	} else {
-		o.SetReadPreference(readpref.Primary())
+		driver.SetReadPreference(readpref.Primary())
 	}
 
-	if opt.Insecure && o.TLSConfig != nil {
-		o.TLSConfig.InsecureSkipVerify = true
+	if opt.Insecure && driver.TLSConfig != nil {
+		driver.TLSConfig.InsecureSkipVerify = true
 	}
 
 	var dialer options.ContextDialer = &net.Dialer{}
@@ -141,9 +141,9 @@ func clientOptions(ctx context.Context, addr *address, opt Options,
 	}
 
 	// TLS moves from the driver to the dialer, below the message limits.
-	o.SetDialer(&boundedDialer{next: dialer, tls: o.TLSConfig})
-	o.TLSConfig = nil
-	return o, nil
+	driver.SetDialer(&boundedDialer{next: dialer, tls: driver.TLSConfig})
+	driver.TLSConfig = nil
+	return driver, nil
 }
 
 // beat records an attempt to reach a server. The driver aborts attempts when a parallel connection

@@ -91,12 +91,12 @@ func alone(answer bson.Raw) []bson.E {
 // latencies adds the current histograms if the server provides them. A failure here does not
 // invalidate the sample, whose other numbers are complete.
 func (s *sampler) latencies(ctx context.Context, at time.Time) {
-	t := s.tail
-	if t.never != "" || s.opt.Want != nil && !s.opt.Want(latencyMetric) {
+	histograms := s.tail
+	if histograms.never != "" || s.opt.Want != nil && !s.opt.Want(latencyMetric) {
 		return
 	}
 
-	request := t.request
+	request := histograms.request
 
 	// The first request excludes only the known sections; its answer shows the others.
 	if request == nil {
@@ -107,25 +107,26 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 	answer, err := s.l.command(ctx, "serverStatus", request...)
 	if err != nil {
 		if refused(err) {
-			t.never = "this user may not run serverStatus: only mean latencies are known; the role clusterMonitor grants it"
-			s.limit(t.never)
+			histograms.never = "this user may not run serverStatus: only mean latencies are known; the role clusterMonitor grants it"
+			s.limit(histograms.never)
 		}
 		return
 	}
 
-	if t.request == nil {
-		t.request = alone(answer)
+	if histograms.request == nil {
+		histograms.request = alone(answer)
 	}
 
-	if t.never = t.read(answer); t.never != "" {
-		s.limit(t.never)
+	if histograms.never = histograms.read(answer); histograms.never != "" {
+		s.limit(histograms.never)
 		return
 	}
 
 	b := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	for i := range histogramsOf {
-		for k := range t.values[i] {
-			b.Columns = append(b.Columns, recording.Column{Labels: t.labels[i][k], Values: t.values[i][k : k+1 : k+1]})
+		for k := range histograms.values[i] {
+			b.Columns = append(b.Columns, recording.Column{Labels: histograms.labels[i][k],
+				Values: histograms.values[i][k : k+1 : k+1]})
 		}
 	}
 

@@ -18,7 +18,7 @@ var verbs = map[string]bool{"find": false, "aggregate": false, "count": false, "
 
 // slow handles the attributes of a slow operation.
 func (p *parser) slow(at time.Time, attr json.RawMessage) {
-	var x struct {
+	var operation struct {
 		Type, Ns, PlanSummary string
 		DurationMillis        float64
 		Command               json.RawMessage
@@ -35,38 +35,39 @@ func (p *parser) slow(at time.Time, attr json.RawMessage) {
 	}
 
 	// mongod's fields begin with small letters, and encoding/json ignores case.
-	if json.Unmarshal(attr, &x) != nil {
+	if json.Unmarshal(attr, &operation) != nil {
 		return
 	}
 
-	verb := x.Type
+	verb := operation.Type
 	if verb == "command" {
-		verb = firstKey(x.Command)
+		verb = firstKey(operation.Command)
 	}
-	if !p.operation(at, verb, x.Ns, x.Type == "command", x.DurationMillis) {
+	if !p.operation(at, verb, operation.Ns, operation.Type == "command", operation.DurationMillis) {
 		return
 	}
 
 	locks := 0.0
-	for _, l := range x.Locks {
+	for _, l := range operation.Locks {
 		for _, us := range l.TimeAcquiringMicros {
 			locks += us
 		}
 	}
-	for kind, us := range x.Storage.TimeWaitingMicros {
+	for kind, us := range operation.Storage.TimeWaitingMicros {
 		if kind != "cache" {
 			locks += us // schemaLock, handleLock
 		}
 	}
 
-	p.waited(at, x.Storage.Data.TimeReadingMicros, x.Storage.TimeWaitingMicros["cache"], locks,
-		x.FlowControl.TimeAcquiringMicros, 1000*x.Concern)
-	whole := strings.HasPrefix(x.PlanSummary, "COLLSCAN")
+	p.waited(at, operation.Storage.Data.TimeReadingMicros, operation.Storage.TimeWaitingMicros["cache"], locks,
+		operation.FlowControl.TimeAcquiringMicros, 1000*operation.Concern)
+	whole := strings.HasPrefix(operation.PlanSummary, "COLLSCAN")
 	if whole {
 		p.events.Add(collscan, at, 1)
 	}
-	if scans(whole, max(x.KeysExamined, x.DocsExamined), max(x.NReturned, x.NMatched, x.NModified, x.NDeleted)) {
-		p.took(scan, at, x.DurationMillis)
+	if scans(whole, max(operation.KeysExamined, operation.DocsExamined),
+		max(operation.NReturned, operation.NMatched, operation.NModified, operation.NDeleted)) {
+		p.took(scan, at, operation.DurationMillis)
 	}
 }
 

@@ -92,7 +92,7 @@ func (s *Server) insert(space string, c *command) bson.D {
 }
 
 func (s *Server) update(space string, c *command) bson.D {
-	all, n := s.of(space), int32(0)
+	all, modified := s.of(space), int32(0)
 	for i, u := range c.list("updates") {
 		id, ok := u.Lookup("q", "_id").Int64OK()
 		if !ok {
@@ -132,10 +132,10 @@ func (s *Server) update(space string, c *command) bson.D {
 		}
 
 		all[id] = doc
-		n++
+		modified++
 	}
 
-	return fine(bson.E{Key: "n", Value: n}, bson.E{Key: "nModified", Value: n})
+	return fine(bson.E{Key: "n", Value: modified}, bson.E{Key: "nModified", Value: modified})
 }
 
 func get(d bson.D, key string) any {

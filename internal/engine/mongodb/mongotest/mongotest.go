@@ -236,66 +236,66 @@ func text(b []byte) (string, []byte, error) {
 }
 
 func parse(kind uint32, body []byte) (*command, error) {
-	c := &command{sequences: map[string][]bson.Raw{}}
+	parsed := &command{sequences: map[string][]bson.Raw{}}
 	if len(body) < 4 {
 		return nil, errShort
 	}
 
-	b := body[4:]
+	sections := body[4:]
 	switch kind {
 	case opQuery:
 		// The collection's name, then two numbers: how many documents to skip and to return.
-		_, rest, err := text(b)
+		_, rest, err := text(sections)
 		if err != nil || len(rest) < 8 {
 			return nil, errShort
 		}
-		c.Raw, _, err = document(rest[8:])
-		return c, err
+		parsed.Raw, _, err = document(rest[8:])
+		return parsed, err
 	case opMsg:
 	default:
 		return nil, fmt.Errorf("a message of kind %d", kind)
 	}
 
-	for len(b) > 0 {
-		section := b[0]
-		b = b[1:]
+	for len(sections) > 0 {
+		section := sections[0]
+		sections = sections[1:]
 		// Section 0 is the command, section 1 a sequence of documents that belongs to it.
 		if section == 0 {
 			var err error
-			if c.Raw, b, err = document(b); err != nil {
+			if parsed.Raw, sections, err = document(sections); err != nil {
 				return nil, err
 			}
 			continue
 		}
 
-		if section != 1 || len(b) < 4 {
+		if section != 1 || len(sections) < 4 {
 			return nil, errShort
 		}
 
-		n := binary.LittleEndian.Uint32(b)
-		if n < 4 || uint64(n) > uint64(len(b)) {
+		n := binary.LittleEndian.Uint32(sections)
+		if n < 4 || uint64(n) > uint64(len(sections)) {
 			return nil, errShort
 		}
 
-		name, docs, err := text(b[4:n])
+		name, docs, err := text(sections[4:n])
 		if err != nil {
 			return nil, err
 		}
 
-		for b = b[n:]; len(docs) > 0; {
+		for sections = sections[n:]; len(docs) > 0; {
 			var d bson.Raw
 			if d, docs, err = document(docs); err != nil {
 				return nil, err
 			}
-			c.sequences[name] = append(c.sequences[name], d)
+			parsed.sequences[name] = append(parsed.sequences[name], d)
 		}
 	}
 
-	if c.Raw == nil {
+	if parsed.Raw == nil {
 		return nil, errShort
 	}
 
-	return c, nil
+	return parsed, nil
 }
 
 func refused(code int32, format string, args ...any) bson.D {
@@ -305,23 +305,23 @@ func refused(code int32, format string, args ...any) bson.D {
 
 func fine(more ...bson.E) bson.D { return append(bson.D(more), bson.E{Key: "ok", Value: 1.0}) }
 
-func (s *Server) do(c *command, who *login) any {
-	elements, err := c.Elements()
+func (s *Server) do(request *command, who *login) any {
+	elements, err := request.Elements()
 	if err != nil || len(elements) == 0 {
 		return refused(9, "no command")
 	}
 
 	name := elements[0].Key()
 	if s.Saw != nil {
-		s.Saw(name, c.Raw)
+		s.Saw(name, request.Raw)
 	}
 
-	if answer := s.authenticate(name, c, who); answer != nil {
+	if answer := s.authenticate(name, request, who); answer != nil {
 		return answer
 	}
 
 	if s.Reply != nil && !s.Refuse[name] {
-		if answer := s.Reply(name, c.Raw); answer != nil {
+		if answer := s.Reply(name, request.Raw); answer != nil {
 			return answer
 		}
 	}
@@ -332,13 +332,13 @@ func (s *Server) do(c *command, who *login) any {
 		return refused(13, "not authorized to execute command %s", name)
 	}
 
-	db, _ := c.Lookup("$db").StringValueOK()
+	db, _ := request.Lookup("$db").StringValueOK()
 	of, _ := elements[0].Value().StringValueOK()
 
 	space := db + "." + of
 	switch name {
 	case "hello", "isMaster", "ismaster":
-		return s.hello(c, who)
+		return s.hello(request, who)
 	case "ping", "endSessions", "fsync", "killCursors":
 		return fine()
 	case "replSetInitiate":
@@ -357,13 +357,13 @@ func (s *Server) do(c *command, who *login) any {
 	case "serverStatus":
 		return s.status()
 	case "listDatabases", "listCollections":
-		return s.list(name, db, c)
+		return s.list(name, db, request)
 	case "insert":
-		return s.insert(space, c)
+		return s.insert(space, request)
 	case "update":
-		return s.update(space, c)
+		return s.update(space, request)
 	case "find":
-		return s.find(space, c)
+		return s.find(space, request)
 	case "getMore":
 		id := elements[0].Value().AsInt64()
 		rest := s.cursors[id]

@@ -57,13 +57,13 @@ func Load(file string, samples int) (*Replay, error) {
 }
 
 // chunk writes the samples' values over those of the first sample, which is stored whole.
-func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
-	times, err := c.Times()
+func (r *Replay) chunk(samples *ftdc.Chunk, most int) error {
+	times, err := samples.Times()
 	if err != nil {
 		return err
 	}
 
-	doc, err := widen(c.Reference)
+	doc, err := widen(samples.Reference)
 	if err != nil {
 		return err
 	}
@@ -74,14 +74,14 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 	}
 
 	// A chunk stores columns: all values of the first metric, then all of the second.
-	columns := make([][]int64, c.Schema.Len())
+	columns := make([][]int64, samples.Schema.Len())
 	for i := range columns {
-		if columns[i], err = c.Column(i); err != nil {
+		if columns[i], err = samples.Column(i); err != nil {
 			return err
 		}
 	}
 
-	for i := range min(most, c.Samples()) {
+	for i := range min(most, samples.Samples()) {
 		metric := 0
 		for _, s := range slots {
 			value := func() int64 {

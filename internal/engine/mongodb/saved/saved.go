@@ -84,8 +84,8 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 		more = append(more, labels.Label{Name: "instance", Value: meta.Host})
 	}
 
-	d := f.Describe()
-	d.Version, d.Host, d.Facts = meta.Version, hostOnly(meta.Host), meta.Facts
+	described := f.Describe()
+	described.Version, described.Host, described.Facts = meta.Version, hostOnly(meta.Host), meta.Facts
 	docs := ftdc.NewDocuments(opt.Want, more...)
 	for _, s := range all {
 		if err := ctx.Err(); err != nil {
@@ -112,16 +112,16 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 			return err
 		}
 
-		if d.Samples++; d.Samples == 1 {
-			d.From = at.UTC()
-		} else if step := at.Sub(d.To); d.Period == 0 || step < d.Period {
-			d.Period = step
+		if described.Samples++; described.Samples == 1 {
+			described.From = at.UTC()
+		} else if step := at.Sub(described.To); described.Period == 0 || step < described.Period {
+			described.Period = step
 		}
-		d.To = at.UTC()
+		described.To = at.UTC()
 	}
 
-	f.SetDescription(d)
-	writer.Source(d)
+	f.SetDescription(described)
+	writer.Source(described)
 	if damage != nil {
 		writer.Note(recording.Note{Kind: recording.NoteDamage, Source: f.from.Path, File: f.from.Path,
 			Text: damage.Error()})

@@ -76,9 +76,9 @@ const cacheLeast = 256 * units.MiB
 // conf returns mongod's configuration file (MongoDB manual, configuration file options, 8.0).
 // Strings are quoted as JSON, which is valid YAML.
 func conf(cfg *wiredtiger.Config, at place) string {
-	var b strings.Builder
+	var yaml strings.Builder
 	line := func(indent int, format string, args ...any) {
-		fmt.Fprintf(&b, strings.Repeat("  ", indent)+format+"\n", args...)
+		fmt.Fprintf(&yaml, strings.Repeat("  ", indent)+format+"\n", args...)
 	}
 	line(0, "# the scenario's")
 	line(0, "storage:")
@@ -115,7 +115,7 @@ func conf(cfg *wiredtiger.Config, at place) string {
 	line(1, "port: %d", at.port)
 	line(1, "unixDomainSocket: {enabled: false}")
 
-	return b.String()
+	return yaml.String()
 }
 
 // engineConfig is the string that mongod passes to WiredTiger unchanged: the scenario's settings

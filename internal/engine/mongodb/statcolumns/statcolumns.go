@@ -257,9 +257,9 @@ type emitter struct {
 	host map[string]time.Time // of each server, its last time
 }
 
-func (e *emitter) add(r row, at time.Time) error {
+func (e *emitter) add(line row, at time.Time) error {
 	interval := time.Second
-	if last := e.host[r.host]; !last.IsZero() && at.After(last) {
+	if last := e.host[line.host]; !last.IsZero() && at.After(last) {
 		interval = at.Sub(last)
 	}
 
@@ -276,41 +276,41 @@ func (e *emitter) add(r row, at time.Time) error {
 	}
 
 	if len(e.host) < hostsMax {
-		e.host[r.host] = at
+		e.host[line.host] = at
 	}
 	e.last = at
 
 	var of []string
-	if r.host != "" {
-		of = []string{"instance", r.host}
+	if line.host != "" {
+		of = []string{"instance", line.host}
 	}
 	with := func(more ...string) []string { return append(more, of...) }
 
 	for _, op := range operations {
-		if x := figure(r.values[op]); x >= 0 {
+		if x := figure(line.values[op]); x >= 0 {
 			e.w.AddOver(interval, x, "mongodb_ss_opcounters", with("legacy_op_type", op)...)
 		}
 	}
 
 	for _, c := range []string{"qr|qw", "qrw"} {
-		if readers, writers, ok := pair(r.values[c]); ok {
+		if readers, writers, ok := pair(line.values[c]); ok {
 			e.w.Add(readers, "mongodb_ss_globalLock_currentQueue", with("count_type", "readers")...)
 			e.w.Add(writers, "mongodb_ss_globalLock_currentQueue", with("count_type", "writers")...)
 		}
 	}
 	for _, c := range []string{"ar|aw", "arw"} {
-		if readers, writers, ok := pair(r.values[c]); ok {
+		if readers, writers, ok := pair(line.values[c]); ok {
 			e.w.Add(readers, "mongodb_ss_globalLock_activeClients_readers", with()...)
 			e.w.Add(writers, "mongodb_ss_globalLock_activeClients_writers", with()...)
 		}
 	}
 	for c, metric := range map[string]string{"%dirty": "mongostat_dirty_ratio", "dirty": "mongostat_dirty_ratio",
 		"%used": "mongostat_used_ratio", "used": "mongostat_used_ratio"} {
-		if x := figure(r.values[c]); x >= 0 {
+		if x := figure(line.values[c]); x >= 0 {
 			e.w.Add(x/100, metric, with()...)
 		}
 	}
-	if x := figure(r.values["conn"]); x >= 0 {
+	if x := figure(line.values["conn"]); x >= 0 {
 		e.w.Add(x, "mongodb_ss_connections", with("conn_type", "current")...)
 	}
 

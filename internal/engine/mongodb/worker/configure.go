@@ -60,16 +60,17 @@ type options struct {
 }
 
 // configure translates a scenario's settings to the engine's.
-func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt options) (c configuration,
+func configure(cfg *wiredtiger.Config, at place, connections int, major int,
+	opt options) (result configuration,
 	warnings []string, err error) {
 	snappy := ""
 	if cfg.Compression < 1 {
 		if snappy, err = findSnappy(); err != nil {
-			return c, nil, err
+			return result, nil, err
 		}
 	}
 
-	c = configuration{
+	result = configuration{
 		home: at.home, threads: min(max(connections, 1), tickets),
 		checkpointMs: ms(cfg.Checkpoint), syncMs: ms(cfg.JournalInterval), log: journaled(cfg), whole: opt.whole,
 		randomPercent: randomPercent(cfg.Compression), indexes: uint32(cfg.Indexes),
@@ -78,12 +79,13 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 		oplogBytes:  uint32(min(max(cfg.LogBytes, 0), documentBytesMax)),
 		warm:        units.Size(float64(cfg.Cache) * float64(cfg.EvictionTarget)),
 	}
-	if c.oplogSize = opt.oplog; c.oplogSize == 0 {
-		c.oplogSize = oplogSize
+	if result.oplogSize = opt.oplog; result.oplogSize == 0 {
+		result.oplogSize = oplogSize
 	}
 
-	if c.connection, warnings, err = connection(cfg, at, 2*c.threads+extraSessions, major, snappy); err != nil {
-		return c, nil, err
+	if result.connection, warnings, err = connection(cfg, at, 2*result.threads+extraSessions, major,
+		snappy); err != nil {
+		return result, nil, err
 	}
 
 	compressor, logged, unlogged := "", "", ""
@@ -92,7 +94,7 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 	}
 
 	// In a replica set only the oplog is journaled, as in mongod.
-	if c.log {
+	if result.log {
 		logged, unlogged = ",log=(enabled=true)", ",log=(enabled=false)"
 	}
 
@@ -105,11 +107,11 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 	table := fmt.Sprintf(tableFormat, unit, unit, leaf, max(10*units.MiB, 4*leaf)) + compressor
 	oplog := cfg.Oplog == nil || *cfg.Oplog
 	if oplog {
-		c.oplog, logged = table+logged, unlogged
+		result.oplog, logged = table+logged, unlogged
 	}
 
-	c.documents, c.index = table+logged, indexFormat+compressor+logged
-	return c, warnings, nil
+	result.documents, result.index = table+logged, indexFormat+compressor+logged
+	return result, warnings, nil
 }
 
 // journaled reports whether there is a log. Without one, a crash falls back to the last checkpoint.

@@ -70,17 +70,17 @@ func (s *server) Describe() string { return "WiredTiger " + s.version }
 func (s *server) current() *worker { return s.worker.Load() }
 
 // Start creates and loads the database.
-func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+func (s *server) Start(ctx context.Context, machine *lab.Machine, progress lab.Progress) error {
 	if s.current() != nil || s.machine != nil {
 		return errors.New("WiredTiger's server was already started")
 	}
 
-	load := m.Scenario.Workloads()
+	load := machine.Scenario.Workloads()
 	if load == nil {
 		return errors.New("the scenario has no workload")
 	}
 
-	at, err := s.makeFolders(m)
+	at, err := s.makeFolders(machine)
 	if err != nil {
 		return err
 	}
@@ -92,10 +92,10 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 
 	// A warning about a setting that the engine ignores is no reason to stop.
 	for _, text := range warnings {
-		s.log(m, text)
+		s.log(machine, text)
 	}
 
-	s.config, s.machine = config, m
+	s.config, s.machine = config, machine
 	s.callers = make([]*caller, load.Connections())
 
 	for i := range s.callers {
@@ -191,7 +191,8 @@ func (s *server) run(ctx context.Context) (*worker, error) {
 
 // load creates the documents that exist when a run begins, and leaves as much of them in the cache
 // as its target allows.
-func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, progress lab.Progress) error {
+func (s *server) load(ctx context.Context, child *worker, load *workload.Workload,
+	progress lab.Progress) error {
 	size := load.Sizes(s.machine.Scenario.Seed)
 	if s.cfg.DocumentSize != load.DocumentSize() && s.cfg.DocumentSize > 0 {
 		size = func(uint64) units.Size { return s.cfg.DocumentSize } // the scenario sets the size
@@ -205,7 +206,7 @@ func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, p
 	for first := uint64(0); first < s.cfg.Documents; {
 		// One message per loadMax documents, so that progress shows and a message stays small.
 		n := min(loadMax, s.cfg.Documents-first)
-		_, err := w.call(ctx, c, kindLoad, func(b []byte) ([]byte, error) {
+		_, err := child.call(ctx, c, kindLoad, func(b []byte) ([]byte, error) {
 			b = binary.LittleEndian.AppendUint64(b, first)
 			b = binary.LittleEndian.AppendUint32(b, uint32(n))
 			b = binary.LittleEndian.AppendUint32(b, uint32(n))
@@ -223,7 +224,7 @@ func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, p
 	}
 
 	progress("indexes, a checkpoint, and documents into the cache", 0, 0)
-	_, err := w.call(ctx, c, kindLoaded, func(b []byte) ([]byte, error) {
+	_, err := child.call(ctx, c, kindLoaded, func(b []byte) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(b, uint64(s.config.warm)), nil
 	})
 	if err != nil {

@@ -49,8 +49,8 @@ type spawning struct {
 }
 
 // spawn starts a worker and waits for its hello.
-func spawn(ctx context.Context, s spawning) (*worker, error) {
-	if err := s.user.Admit(s.path); err != nil {
+func spawn(ctx context.Context, how spawning) (*worker, error) {
+	if err := how.user.Admit(how.path); err != nil {
 		return nil, err
 	}
 
@@ -64,7 +64,7 @@ func spawn(ctx context.Context, s spawning) (*worker, error) {
 		return nil, errors.Join(err, stdin.Close(), in.Close())
 	}
 
-	opt := process.Options{Path: s.path, User: s.user, Line: s.line, Stdin: stdin, Stdout: stdout}
+	opt := process.Options{Path: how.path, User: how.user, Line: how.line, Stdin: stdin, Stdout: stdout}
 	if dirs := os.Getenv("LD_LIBRARY_PATH"); dirs != "" {
 		opt.Env = []string{"LD_LIBRARY_PATH=" + dirs} // for a WiredTiger that the user built
 	}
@@ -77,7 +77,7 @@ func spawn(ctx context.Context, s spawning) (*worker, error) {
 	}
 
 	w := newWorker(in)
-	w.process, w.checkpoint = p, s.checkpoint
+	w.process, w.checkpoint = p, how.checkpoint
 	hello := make(chan error, 1)
 	go w.listen(out, hello)
 
@@ -88,7 +88,7 @@ func spawn(ctx context.Context, s spawning) (*worker, error) {
 	}
 
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", s.path, err), w.kill())
+		return nil, errors.Join(fmt.Errorf("%s: %w", how.path, err), w.kill())
 	}
 
 	return w, nil
@@ -185,7 +185,7 @@ type caller struct{ answer chan frame }
 func newCaller() *caller { return &caller{make(chan frame, 1)} }
 
 // call sends a request and waits for its answer. fill appends the body.
-func (w *worker) call(ctx context.Context, c *caller, k kind,
+func (w *worker) call(ctx context.Context, from *caller, k kind,
 	fill func([]byte) ([]byte, error)) ([]byte, error) {
 	w.mu.Lock()
 	if w.ended != nil {
@@ -195,14 +195,14 @@ func (w *worker) call(ctx context.Context, c *caller, k kind,
 
 	w.next++
 	id := w.next
-	w.waiting[id] = c.answer
+	w.waiting[id] = from.answer
 	w.mu.Unlock()
 	b := request(id, k)
 
 	if fill != nil {
 		var err error
 		if b, err = fill(b); err != nil {
-			w.forget(id, c)
+			w.forget(id, from)
 			return nil, err
 		}
 	}
@@ -213,7 +213,7 @@ func (w *worker) call(ctx context.Context, c *caller, k kind,
 	}
 
 	select {
-	case f := <-c.answer:
+	case f := <-from.answer:
 		if f.status == statusFailed {
 			return nil, fmt.Errorf("WiredTiger: %s", f.body)
 		}
@@ -222,10 +222,10 @@ func (w *worker) call(ctx context.Context, c *caller, k kind,
 		}
 		return f.body, nil
 	case <-w.gone:
-		w.forget(id, c)
+		w.forget(id, from)
 		return nil, w.ended
 	case <-ctx.Done():
-		w.forget(id, c)
+		w.forget(id, from)
 		return nil, ctx.Err()
 	}
 }

@@ -34,9 +34,9 @@ func backendWrites() rules.Rule {
 				TradeOff: "raising shared_buffers needs a restart",
 				Do:       []*rules.Remedy{paceCheckpoints}}}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		step := c.Grid.StepSeconds()
-		total := func(s *rules.Signal) float64 { return timeline.Sum(c.One(s)) * step }
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		step := input.Grid.StepSeconds()
+		total := func(s *rules.Signal) float64 { return timeline.Sum(input.One(s)) * step }
 		backend, clean, ckpt := total(BuffersBackend), total(BuffersClean), total(BuffersCheckpoint)
 		all := backend + clean + ckpt
 
@@ -48,36 +48,37 @@ func backendWrites() rules.Rule {
 			return nil
 		}
 
-		f := rule.Finding("postgres")
-		f.Severity = rules.Info
+		finding := rule.Finding("postgres")
+		finding.Severity = rules.Info
 		if fsyncs >= 1 {
-			f.Severity = rules.Warning
+			finding.Severity = rules.Warning
 		}
 
-		seen := timeline.Known(c.One(BuffersBackend))
-		f.Say("wrote", rules.Values{"backend": rules.Number(backend), "share": rules.Part(backend / max(all, 1)),
+		seen := timeline.Known(input.One(BuffersBackend))
+		finding.Say("wrote", rules.Values{"backend": rules.Number(backend),
+			"share":      rules.Part(backend / max(all, 1)),
 			"checkpoint": rules.Number(ckpt), "clean": rules.Number(clean)})
 		if fsyncs >= 1 {
-			f.Say("synced", rules.Values{"fsyncs": whole(fsyncs)})
+			finding.Say("synced", rules.Values{"fsyncs": whole(fsyncs)})
 		}
 
-		f.Evidence = []rules.Evidence{
-			c.Figure("buffers written by backends", BuffersBackend, backend, "", seen),
-			c.Figure("share of all buffers written", nil, backend/max(all, 1), "ratio", seen),
-			c.Figure("fsyncs by backends", BackendFsyncs, math.Round(fsyncs), "", seen),
+		finding.Evidence = []rules.Evidence{
+			input.Figure("buffers written by backends", BuffersBackend, backend, "", seen),
+			input.Figure("share of all buffers written", nil, backend/max(all, 1), "ratio", seen),
+			input.Figure("fsyncs by backends", BackendFsyncs, math.Round(fsyncs), "", seen),
 		}
 
 		if backend >= minBackendBuffers && backend >= minBackendShare*all {
-			f.Advise("clean", nil)
+			finding.Advise("clean", nil)
 		}
 
 		if fsyncs >= 1 {
 			// The queue has NBuffers entries (CheckpointerShmemSize in checkpointer.c, 10 to 17);
 			// 18 caps it at 10 million.
-			f.Advise("queue", nil)
+			finding.Advise("queue", nil)
 		}
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
 	return rule

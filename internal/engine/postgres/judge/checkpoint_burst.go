@@ -99,39 +99,39 @@ func checkpointBurst() rules.Rule {
 		Words:  burstWords,
 		Advice: burstAdvice}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		ck, ok := findCheckpoints(&c.Signals)
-		if !ok || !c.Stall.Any() {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		ck, ok := findCheckpoints(&input.Signals)
+		if !ok || !input.Stall.Any() {
 			return nil
 		}
 
-		p := worstPhase(c, ck)
+		p := worstPhase(input, ck)
 		if p.fraction < rules.MinAttributable {
 			return nil
 		}
 
 		cells, near := ck.all(), p.cells
-		f := rule.Finding("postgres")
-		f.Weight = p.fraction
-		f.Severity = c.SeverityIn(p.shown, p.fraction)
-		f.Windows = c.Windows(near.And(c.Stall.Cells).Close(1))
-		f.PeriodS = c.Period(cells.Close(c.Cells(3e9)))
-		f.Say(p.words, rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(p.pIn),
+		finding := rule.Finding("postgres")
+		finding.Weight = p.fraction
+		finding.Severity = input.SeverityIn(p.shown, p.fraction)
+		finding.Windows = input.Windows(near.And(input.Stall.Cells).Close(1))
+		finding.PeriodS = input.Period(cells.Close(input.Cells(3e9)))
+		finding.Say(p.words, rules.Values{"share": rules.Part(rules.Share(near, input.Stall.Cells)), "in": rules.Part(p.pIn),
 			"out": rules.Part(p.pOut)})
-		f.Evidence = []rules.Evidence{
-			c.Figure("share of the time stalled during a checkpoint", CheckpointSync, p.pIn, "ratio", near),
-			c.Figure("share of the time stalled otherwise", CheckpointSync, p.pOut, "ratio", near.Not()),
+		finding.Evidence = []rules.Evidence{
+			input.Figure("share of the time stalled during a checkpoint", CheckpointSync, p.pIn, "ratio", near),
+			input.Figure("share of the time stalled otherwise", CheckpointSync, p.pOut, "ratio", near.Not()),
 		}
 
-		finished(c, &f, ck)
-		open(c, &f, ck)
-		if f.PeriodS > 0 {
-			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+		finished(input, &finding, ck)
+		open(input, &finding, ck)
+		if finding.PeriodS > 0 {
+			finding.Say("recurring", rules.Values{"period": rules.Seconds(finding.PeriodS)})
 		}
 
-		if sat, ok := c.Saturated(); ok {
-			f.Evidence = append(f.Evidence,
-				c.Figure("share of the checkpoints' time with a saturated device", rules.DiskBusy,
+		if sat, ok := input.Saturated(); ok {
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("share of the checkpoints' time with a saturated device", rules.DiskBusy,
 					rules.Share(sat, cells), "ratio", cells))
 		}
 
@@ -143,16 +143,17 @@ func checkpointBurst() rules.Rule {
 			{CheckpointFlushAfter, "checkpoint_flush_after", "bytes"},
 			{CheckpointTimeout, "checkpoint_timeout", "seconds"},
 		} {
-			if v := c.One(s.signal); v != nil {
-				f.Evidence = append(f.Evidence, c.Figure(s.name, s.signal, timeline.Max(v), s.unit, timeline.Known(v)))
+			if v := input.One(s.signal); v != nil {
+				finding.Evidence = append(finding.Evidence,
+					input.Figure(s.name, s.signal, timeline.Max(v), s.unit, timeline.Known(v)))
 			}
 		}
 
-		f.Advise("pace", pacing(c))
-		f.Advise("seldom", nil)
-		f.Advise("apart", nil)
+		finding.Advise("pace", pacing(input))
+		finding.Advise("seldom", nil)
+		finding.Advise("apart", nil)
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
 	return rule

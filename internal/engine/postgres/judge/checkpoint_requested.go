@@ -20,28 +20,28 @@ func checkpointRequested() rules.Rule {
 			Expect: "fewer checkpoints and less WAL", TradeOff: "more disk space for WAL, longer recovery",
 			Do: []*rules.Remedy{moreWAL}}}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		step := c.Grid.StepSeconds()
-		timed := timeline.Sum(c.One(CheckpointsTimed)) * step
-		requested, byHand, trigger := byWAL(c)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		step := input.Grid.StepSeconds()
+		timed := timeline.Sum(input.One(CheckpointsTimed)) * step
+		requested, byHand, trigger := byWAL(input)
 
 		// One request may be chance, and a minority of them is not what sets the pace.
 		if requested < 2 || requested < timed {
 			return nil
 		}
 
-		f := rule.Finding("postgres")
-		when := timeline.Where(c.One(CheckpointsRequested), func(x float64) bool { return x > 0 })
-		f.Severity = rules.Info
+		finding := rule.Finding("postgres")
+		when := timeline.Where(input.One(CheckpointsRequested), func(x float64) bool { return x > 0 })
+		finding.Severity = rules.Info
 
-		if ck, ok := findCheckpoints(&c.Signals); ok && c.Stall.Any() {
-			if f.Weight = worstPhase(c, ck).fraction; f.Weight >= rules.MinAttributable {
-				f.Severity = rules.Warning
+		if ck, ok := findCheckpoints(&input.Signals); ok && input.Stall.Any() {
+			if finding.Weight = worstPhase(input, ck).fraction; finding.Weight >= rules.MinAttributable {
+				finding.Severity = rules.Warning
 			}
 		}
 
-		f.Windows = c.Windows(when)
-		f.PeriodS = c.Period(when)
+		finding.Windows = input.Windows(when)
+		finding.PeriodS = input.Period(when)
 		said := rules.Values{"requested": whole(requested), "all": whole(requested + byHand + timed), "every": "",
 			"known": "", "hand": ""}
 
@@ -53,36 +53,36 @@ func checkpointRequested() rules.Rule {
 			said["hand"] = whole(byHand)
 		}
 
-		if f.PeriodS > 0 {
-			said["every"] = rules.Seconds(f.PeriodS)
+		if finding.PeriodS > 0 {
+			said["every"] = rules.Seconds(finding.PeriodS)
 		}
 
-		f.Say("requested", said)
-		f.Evidence = []rules.Evidence{
-			c.Figure("checkpoints requested", CheckpointsRequested, math.Round(requested), "", when),
-			c.Figure("checkpoints by timeout", CheckpointsTimed, math.Round(timed), "", when),
+		finding.Say("requested", said)
+		finding.Evidence = []rules.Evidence{
+			input.Figure("checkpoints requested", CheckpointsRequested, math.Round(requested), "", when),
+			input.Figure("checkpoints by timeout", CheckpointsTimed, math.Round(timed), "", when),
 		}
 
-		if wal := c.One(WALGenerated); wal != nil {
-			f.Evidence = append(f.Evidence,
-				c.Figure("WAL generated, mean", WALGenerated, timeline.Mean(wal), "bytes/s", timeline.Known(wal)))
+		if wal := input.One(WALGenerated); wal != nil {
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("WAL generated, mean", WALGenerated, timeline.Mean(wal), "bytes/s", timeline.Known(wal)))
 		}
 
-		if m := c.One(MaxWALSize); m != nil {
-			f.Evidence = append(f.Evidence,
-				c.Figure("max_wal_size", MaxWALSize, timeline.Max(m), "bytes", timeline.Known(m)))
+		if m := input.One(MaxWALSize); m != nil {
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("max_wal_size", MaxWALSize, timeline.Max(m), "bytes", timeline.Known(m)))
 		}
 
 		advice := rules.Values{"need": ""}
-		if need := walNeeded(c, requested); need > 0 {
+		if need := walNeeded(input, requested); need > 0 {
 			advice["need"] = rules.Bytes(need)
-			f.Evidence = append(f.Evidence,
-				c.Figure("max_wal_size needed for checkpoint_timeout to come first, at this rate", MaxWALSize, need,
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("max_wal_size needed for checkpoint_timeout to come first, at this rate", MaxWALSize, need,
 					"bytes", when))
 		}
 
-		f.Advise("more WAL", advice)
-		return []rules.Finding{f}
+		finding.Advise("more WAL", advice)
+		return []rules.Finding{finding}
 	}
 
 	return rule

@@ -39,15 +39,15 @@ func commitDelay() rules.Rule {
 				Do:       []*rules.Remedy{noCommitDelay}},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		delay := timeline.Max(c.One(CommitDelay))
-		if !c.Stall.IsDatabase || !c.Stall.Any() || !(delay >= minDelayS) {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		delay := timeline.Max(input.One(CommitDelay))
+		if !input.Stall.IsDatabase || !input.Stall.Any() || !(delay >= minDelayS) {
 			return nil
 		}
 
 		// A delay within the documentation's advice is not the cause. If the sync is not timed
 		// (NaN), the wait events decide below.
-		sync := meanSync(c, c.Stall.Cells)
+		sync := meanSync(input, input.Stall.Cells)
 		if sync*sensibleDelay >= delay {
 			return nil
 		}
@@ -55,12 +55,12 @@ func commitDelay() rules.Rule {
 		// One session at a time syncs, and it sleeps first. The sync's share of its time follows
 		// from the measured duration or, without one, from how often a session is seen syncing: the
 		// sleep has no wait event.
-		share, calm, known := sessionShare(c, walQueue)
-		io, _, _ := sessionShare(c, walIO)
+		share, calm, known := sessionShare(input, walQueue)
+		io, _, _ := sessionShare(input, walIO)
 		syncing := sync / (sync + delay)
 
 		if math.IsNaN(sync) {
-			syncing = io * waitsIn(c, c.Stall.Cells).of / float64(c.Stall.Cells.Count())
+			syncing = io * waitsIn(input, input.Stall.Cells).of / float64(input.Stall.Cells.Count())
 		}
 
 		if !known || share-calm < minWaitShare || syncing >= mostlySyncing {
@@ -69,22 +69,22 @@ func commitDelay() rules.Rule {
 
 		f := rule.Finding("postgres")
 		f.Weight = (share - calm) * (1 - syncing)
-		f.Severity = c.SeverityOf(f.Weight)
-		f.Windows = c.Windows(c.Stall.Cells)
+		f.Severity = input.SeverityOf(f.Weight)
+		f.Windows = input.Windows(input.Stall.Cells)
 		half := sync / 2
 		f.Say("delay", rules.Values{"delay": rules.Seconds(delay), "sync": rules.Seconds(sync),
 			"share": rules.Part(share), "calm": rules.Part(calm), "io": rules.Part(io)})
 		f.Evidence = []rules.Evidence{
-			c.Figure("commit_delay", CommitDelay, delay, "seconds", c.Stall.Cells),
-			c.Figure("share of executing sessions that waited for the lock WALWrite while stalled", Waiting,
-				share, "ratio", c.Stall.Cells),
-			c.Figure("share of executing sessions that waited for a WAL write or sync while stalled", Waiting,
-				io, "ratio", c.Stall.Cells),
+			input.Figure("commit_delay", CommitDelay, delay, "seconds", input.Stall.Cells),
+			input.Figure("share of executing sessions that waited for the lock WALWrite while stalled", Waiting,
+				share, "ratio", input.Stall.Cells),
+			input.Figure("share of executing sessions that waited for a WAL write or sync while stalled", Waiting,
+				io, "ratio", input.Stall.Cells),
 		}
 
 		if sync > 0 {
 			f.Evidence = append(f.Evidence,
-				c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, sync, "seconds", c.Stall.Cells))
+				input.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, sync, "seconds", input.Stall.Cells))
 		}
 
 		f.Open("no volume", nil)

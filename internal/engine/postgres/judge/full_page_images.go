@@ -43,50 +43,51 @@ func fullPageImages() rules.Rule {
 				NoCommand: "it advises against a change"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !c.Stall.IsDatabase || !c.Stall.Any() {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !input.Stall.IsDatabase || !input.Stall.Any() {
 			return nil
 		}
 
-		s, ok := findSurges(c)
+		surge, ok := findSurges(input)
 		if !ok {
 			return nil
 		}
 
 		// The queue that a surge leaves behind drains after it.
-		near := s.cells.Widen(0, c.Cells(rules.AftermathS*1e9))
-		fraction, in, out := c.Attributable(near)
-		if fraction < rules.MinAttributable || in < rules.StallRatio*out || !c.Contrasts(near) {
+		near := surge.cells.Widen(0, input.Cells(rules.AftermathS*1e9))
+		fraction, in, out := input.Attributable(near)
+		if fraction < rules.MinAttributable || in < rules.StallRatio*out || !input.Contrasts(near) {
 			return nil
 		}
 
-		f := rule.Finding("postgres")
-		f.Weight, f.Severity = fraction, c.SeverityIn(near, fraction)
-		f.Windows, f.PeriodS = c.Windows(near.And(c.Stall.Cells)), c.Period(s.cells.Close(c.Cells(3e9)))
-		f.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
+		finding := rule.Finding("postgres")
+		finding.Weight, finding.Severity = fraction, input.SeverityIn(near, fraction)
+		finding.Windows, finding.PeriodS = input.Windows(near.And(input.Stall.Cells)),
+			input.Period(surge.cells.Close(input.Cells(3e9)))
+		finding.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, input.Stall.Cells)), "in": rules.Part(in),
 			"out":   rules.Part(out),
-			"surge": rules.Of(s.rate, "bytes/s"), "times": rules.Number(s.rate / s.usual),
-			"images": rules.Part(s.images)})
+			"surge": rules.Of(surge.rate, "bytes/s"), "times": rules.Number(surge.rate / surge.usual),
+			"images": rules.Part(surge.images)})
 
-		if after, ok := afterCheckpoint(c, s.cells); ok {
-			f.Say("ckpt", rules.Values{"after": rules.Seconds(after)})
+		if after, ok := afterCheckpoint(input, surge.cells); ok {
+			finding.Say("ckpt", rules.Values{"after": rules.Seconds(after)})
 		}
 
-		f.Evidence = []rules.Evidence{
-			c.Figure("share of the time stalled during surges of full-page images", FullPageImages, in,
+		finding.Evidence = []rules.Evidence{
+			input.Figure("share of the time stalled during surges of full-page images", FullPageImages, in,
 				"ratio", near),
-			c.Figure("share of the time stalled otherwise", FullPageImages, out, "ratio", near.Not()),
-			c.Figure("WAL generated during the surges, median", WALGenerated, s.rate, "bytes/s", s.cells),
-			c.Figure("WAL generated otherwise, median", WALGenerated, s.usual, "bytes/s", s.cells.Not()),
-			c.Figure("full-page images during the surges, mean", FullPageImages,
-				timeline.Mean(timeline.At(c.One(FullPageImages), s.cells)), "1/s", s.cells),
+			input.Figure("share of the time stalled otherwise", FullPageImages, out, "ratio", near.Not()),
+			input.Figure("WAL generated during the surges, median", WALGenerated, surge.rate, "bytes/s", surge.cells),
+			input.Figure("WAL generated otherwise, median", WALGenerated, surge.usual, "bytes/s", surge.cells.Not()),
+			input.Figure("full-page images during the surges, mean", FullPageImages,
+				timeline.Mean(timeline.At(input.One(FullPageImages), surge.cells)), "1/s", surge.cells),
 		}
 
-		f.Advise("compress", nil)
-		f.Advise("seldom", nil)
-		f.Advise("never", nil)
+		finding.Advise("compress", nil)
+		finding.Advise("seldom", nil)
+		finding.Advise("never", nil)
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
 	return rule

@@ -18,54 +18,54 @@ const (
 
 // sessionsWait builds a rule for stalls in which sessions wait for something other than this host's
 // storage, such as locks or a standby.
-func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
-	r.Kind, r.Needs = rules.Cause, []*rules.Signal{WaitEvents}
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !c.Stall.IsDatabase || !c.Stall.Any() {
+func sessionsWait(rule rules.Rule, class waitClass, advice ...string) rules.Rule {
+	rule.Kind, rule.Needs = rules.Cause, []*rules.Signal{WaitEvents}
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !input.Stall.IsDatabase || !input.Stall.Any() {
 			return nil
 		}
 
-		share, calm := waitedShare(c, class)
+		share, calm := waitedShare(input, class)
 		if share-calm < minWaitShare {
 			return nil
 		}
 
-		f := r.Finding("postgres")
-		f.Weight = share - calm
-		f.Severity = c.SeverityOf(f.Weight)
-		f.Windows = c.Windows(c.Stall.Cells)
-		f.Say("waited", rules.Values{"share": rules.Part(share),
-			"what": rules.Called(waitsIn(c, c.Stall.Cells).first(class)), "calm": rules.Part(calm)})
-		f.Evidence = []rules.Evidence{
-			c.Figure("share of executing sessions blocked this way while stalled", Waiting, share, "ratio",
-				c.Stall.Cells),
-			c.Figure("share of executing sessions blocked this way otherwise", Waiting, calm, "ratio",
-				c.NotStalled()),
+		finding := rule.Finding("postgres")
+		finding.Weight = share - calm
+		finding.Severity = input.SeverityOf(finding.Weight)
+		finding.Windows = input.Windows(input.Stall.Cells)
+		finding.Say("waited", rules.Values{"share": rules.Part(share),
+			"what": rules.Called(waitsIn(input, input.Stall.Cells).first(class)), "calm": rules.Part(calm)})
+		finding.Evidence = []rules.Evidence{
+			input.Figure("share of executing sessions blocked this way while stalled", Waiting, share, "ratio",
+				input.Stall.Cells),
+			input.Figure("share of executing sessions blocked this way otherwise", Waiting, calm, "ratio",
+				input.NotStalled()),
 		}
 
-		queued, _ := c.QueuedShare(c.Stall.Cells)
+		queued, _ := input.QueuedShare(input.Stall.Cells)
 		if queued >= queuedDevice {
 			// The session that blocks the others may be waiting for the device: then the volume
 			// matters.
-			f.Weight *= 1 - queued
-			f.Severity = rules.Warning
-			f.Say("queued", rules.Values{"queued": rules.Part(queued)})
-		} else if f.Severity != rules.Info {
-			f.Open("no volume", nil)
+			finding.Weight *= 1 - queued
+			finding.Severity = rules.Warning
+			finding.Say("queued", rules.Values{"queued": rules.Part(queued)})
+		} else if finding.Severity != rules.Info {
+			finding.Open("no volume", nil)
 		}
 
 		if class == onLock {
-			lockEvidence(c, &f)
+			lockEvidence(input, &finding)
 		}
 
 		for _, name := range advice {
-			f.Advise(name, nil)
+			finding.Advise(name, nil)
 		}
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
-	return r
+	return rule
 }
 
 // waitedShare returns the share of executing sessions in a class of waits while stalled, and

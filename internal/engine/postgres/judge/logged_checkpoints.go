@@ -35,50 +35,53 @@ func loggedCheckpoints() rules.Rule {
 				Expect: "the cause of slow syncs", TradeOff: "none", NoCommand: "it depends on where the server runs"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		files, runs, sync, ok := slowCheckpoints(c)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		files, runs, sync, ok := slowCheckpoints(input)
 		if !ok {
 			return nil
 		}
 
-		f := rule.Finding("postgres")
-		f.Severity = rules.Warning
-		slow := c.Credited(c.One(CheckpointSync))
-		cells := timeline.Where(slow, func(x float64) bool { return x >= c.LeastOfCell(0.3, CheckpointSync) })
-		f.Windows, f.PeriodS = c.Windows(cells), c.Period(cells.Close(c.Cells(3e9)))
+		finding := rule.Finding("postgres")
+		finding.Severity = rules.Warning
+		slow := input.Credited(input.One(CheckpointSync))
+		cells := timeline.Where(slow, func(x float64) bool { return x >= input.LeastOfCell(0.3, CheckpointSync) })
+		finding.Windows, finding.PeriodS = input.Windows(cells), input.Period(cells.Close(input.Cells(3e9)))
 
 		v := runs.Values()
 		v["file"], v["at"], v["sync"] = rules.Seconds(files.Longest), files.Values()["at"], rules.Seconds(sync)
-		f.Say("syncs", v)
-		f.Say("took", v)
-		f.Evidence = append(files.Evidence(c, loggedFileSyncs)[1:2], runs.Evidence(c, loggedCheckpointRuns)[:2]...)
-		f.Evidence = append(f.Evidence, c.Figure("syncs of one checkpoint, longest", CheckpointSync, sync,
-			"seconds", cells))
+		finding.Say("syncs", v)
+		finding.Say("took", v)
+		finding.Evidence = append(files.Evidence(input, loggedFileSyncs)[1:2],
+			runs.Evidence(input, loggedCheckpointRuns)[:2]...)
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("syncs of one checkpoint, longest", CheckpointSync, sync,
+				"seconds", cells))
 
-		if n := timeline.Sum(c.One(LoggedFiles)) * c.Grid.StepSeconds(); n > 0 {
-			f.Say("files", rules.Values{"files": rules.Number(n / runs.N)})
-			f.Evidence = append(f.Evidence, c.Figure("files synced per checkpoint, mean", LoggedFiles, n/runs.N,
-				"", runs.Running))
+		if n := timeline.Sum(input.One(LoggedFiles)) * input.Grid.StepSeconds(); n > 0 {
+			finding.Say("files", rules.Values{"files": rules.Number(n / runs.N)})
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("files synced per checkpoint, mean", LoggedFiles, n/runs.N,
+					"", runs.Running))
 		}
 
 		// Whether it explains a stall is judged by postgres/checkpoint-burst, against the time without
 		// checkpoints.
-		switch commits := c.SumOf(loggedCommits); {
-		case c.Stall.Any():
-			f.Weight, f.Severity = rules.Share(cells.Widen(1, 1), c.Stall.Cells), rules.Info
+		switch commits := input.SumOf(loggedCommits); {
+		case input.Stall.Any():
+			finding.Weight, finding.Severity = rules.Share(cells.Widen(1, 1), input.Stall.Cells), rules.Info
 			if commits.N > 0 {
-				f.Say("waits", rules.Values{"share": rules.Part(rules.Share(commits.Running, cells))})
+				finding.Say("waits", rules.Values{"share": rules.Part(rules.Share(commits.Running, cells))})
 			}
-		case !c.Stall.IsDatabase:
-			f.Weight, f.Foremost = 1, true
-			f.Say("unknown", nil)
+		case !input.Stall.IsDatabase:
+			finding.Weight, finding.Foremost = 1, true
+			finding.Say("unknown", nil)
 		default:
-			f.Severity = rules.Info
+			finding.Severity = rules.Info
 		}
 
-		f.Advise("pace", pacing(c))
-		f.Advise("record", nil)
-		return []rules.Finding{f}
+		finding.Advise("pace", pacing(input))
+		finding.Advise("record", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

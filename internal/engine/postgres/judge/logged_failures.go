@@ -26,13 +26,13 @@ func loggedFailures() rules.Rule {
 				TradeOff: "none", NoCommand: "it depends on what failed"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		f := rule.Finding("postgres")
-		f.Severity, f.Weight = rules.Info, 0
-		cells := make(timeline.Mask, c.Grid.N)
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		finding := rule.Finding("postgres")
+		finding.Severity, finding.Weight = rules.Info, 0
+		cells := make(timeline.Mask, input.Grid.N)
 
 		// Ordered by how much they hurt. Restarts may be maintenance, and a standby may be elsewhere.
-		for _, x := range []struct {
+		for _, failure := range []struct {
 			of          *rules.Signal
 			words, text string
 			severity    rules.Severity
@@ -43,36 +43,37 @@ func loggedFailures() rules.Rule {
 			{LoggedArchiveFailures, "archive", "failures of archive_command", rules.Warning},
 			{LoggedReplicationTimeouts, "replication", "replication timeouts", rules.Info},
 		} {
-			lines := c.One(x.of)
+			lines := input.One(failure.of)
 			when := timeline.Where(lines, func(v float64) bool { return v > 0 })
 			eps := when.Episodes()
 			if len(eps) == 0 {
 				continue
 			}
 
-			n := math.Round(timeline.Sum(lines) * c.Grid.StepSeconds())
-			f.Say(x.words, rules.Values{"n": whole(n),
-				"at": rules.Called(c.Grid.Time(eps[0].First).UTC().Format("2006-01-02 15:04:05"))})
-			f.Evidence = append(f.Evidence, c.Figure(x.text, x.of, n, "", when))
+			n := math.Round(timeline.Sum(lines) * input.Grid.StepSeconds())
+			finding.Say(failure.words, rules.Values{"n": whole(n),
+				"at": rules.Called(input.Grid.Time(eps[0].First).UTC().Format("2006-01-02 15:04:05"))})
+			finding.Evidence = append(finding.Evidence, input.Figure(failure.text, failure.of, n, "", when))
 			cells = cells.Or(when)
 
-			if x.severity == rules.Critical || x.severity == rules.Warning && f.Severity == rules.Info {
-				f.Severity = x.severity
+			if failure.severity == rules.Critical || failure.severity == rules.Warning &&
+				finding.Severity == rules.Info {
+				finding.Severity = failure.severity
 			}
 		}
 
-		if len(f.Evidence) == 0 {
+		if len(finding.Evidence) == 0 {
 			return nil
 		}
 
 		// Only a disk that refuses writes is more important than the clients' latency.
-		if f.Severity == rules.Critical {
-			f.Foremost, f.Weight = true, 1
+		if finding.Severity == rules.Critical {
+			finding.Foremost, finding.Weight = true, 1
 		}
 
-		f.Windows = c.Windows(cells)
-		f.Advise("read", nil)
-		return []rules.Finding{f}
+		finding.Windows = input.Windows(cells)
+		finding.Advise("read", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

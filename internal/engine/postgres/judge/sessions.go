@@ -85,20 +85,20 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 	for _, age := range sig.Signal(ApplicationAge) {
 		count := countOf(counts, age)
 		here := make([]float64, sig.Grid.N)
-		for k, a := range age.Values {
+		for cell, a := range age.Values {
 			if !(a >= longWhileUsualS) {
 				continue // also if unknown
 			}
 
-			began := max(0, k-int(a/step)) // the first cell that ended after the transaction began
-			if a < longS && (!asUsual(began, k) || !appeared(age, count, began)) {
+			began := max(0, cell-int(a/step)) // the first cell that ended after the transaction began
+			if a < longS && (!asUsual(began, cell) || !appeared(age, count, began)) {
 				continue
 			}
 
-			window := max(began, k-int(math.Ceil(longS/step)))
+			window := max(began, cell-int(math.Ceil(longS/step)))
 
 			fewest, before := math.Inf(1), 0.0
-			for j := window; j <= k; j++ {
+			for j := window; j <= cell; j++ {
 				fewest = min(fewest, known(count, j))
 			}
 
@@ -106,11 +106,11 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 				before = known(count, began-1)
 			}
 
-			n := min(max(1, fewest-before), max(1, known(count, k)))
+			n := min(max(1, fewest-before), max(1, known(count, cell)))
 
 			// The same session was executing before it was a minute old, so earlier cells count it,
 			// too.
-			for j := window; j <= k; j++ {
+			for j := window; j <= cell; j++ {
 				here[j] = max(here[j], min(n, known(count, j)))
 				long[j] = true
 			}

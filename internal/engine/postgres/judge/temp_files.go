@@ -42,52 +42,53 @@ func tempFiles() rules.Rule {
 				NoCommand: "CREATE TABLESPACE on the new volume, then set temp_tablespaces to its name"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !c.Stall.IsDatabase || !c.Stall.Any() {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !input.Stall.IsDatabase || !input.Stall.Any() {
 			return nil
 		}
 
-		bytes, part, device := spilled(c)
+		bytes, part, device := spilled(input)
 		if !(bytes > 0) {
 			return nil
 		}
 
 		// Wait events date the spills. Without them only the bytes and a full queue are known:
 		// info.
-		f := rule.Finding("postgres")
-		if c.Measured(SpillWaiting) {
-			if !spillCoincides(c, &f) {
+		finding := rule.Finding("postgres")
+		if input.Measured(SpillWaiting) {
+			if !spillCoincides(input, &finding) {
 				return nil
 			}
-		} else if queued, ok := c.QueuedShare(c.Stall.Cells); !ok || queued < queuedDevice ||
+		} else if queued, ok := input.QueuedShare(input.Stall.Cells); !ok || queued < queuedDevice ||
 			!(part >= minSpilled) {
 			return nil
 		}
 
-		if f.Weight > 0 {
-			if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical && !(part >= minSpilled) {
-				f.Severity = rules.Warning // sessions waited for them, but the device was busy with other writes
+		if finding.Weight > 0 {
+			if finding.Severity = input.SeverityOf(finding.Weight); finding.Severity == rules.Critical &&
+				!(part >= minSpilled) {
+				finding.Severity = rules.Warning // sessions waited for them, but the device was busy with other writes
 			}
 		} else {
-			f.Severity = rules.Info
+			finding.Severity = rules.Info
 		}
 
 		if device != "" {
-			f.Say("bytes", rules.Values{"bytes": rules.Bytes(bytes), "part": rules.Part(part),
+			finding.Say("bytes", rules.Values{"bytes": rules.Bytes(bytes), "part": rules.Part(part),
 				"device": rules.Called(device)})
 		}
 
-		if !c.Measured(SpillWaiting) {
-			f.Say("when", nil)
+		if !input.Measured(SpillWaiting) {
+			finding.Say("when", nil)
 		}
 
-		f.Evidence = append(f.Evidence,
-			c.Figure("temporary files written", TempWritten, bytes, "bytes", timeline.Known(c.One(TempWritten))))
-		f.Advise("find", nil)
-		f.Advise("query", nil)
-		f.Advise("apart", nil)
+		finding.Evidence = append(finding.Evidence,
+			input.Figure("temporary files written", TempWritten, bytes, "bytes", timeline.Known(input.One(TempWritten))))
+		finding.Advise("find", nil)
+		finding.Advise("query", nil)
+		finding.Advise("apart", nil)
 
-		return []rules.Finding{f}
+		return []rules.Finding{finding}
 	}
 
 	return rule

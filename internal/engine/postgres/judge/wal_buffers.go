@@ -46,65 +46,66 @@ func walBuffers() rules.Rule {
 				NoCommand: "other findings name what slows the volume down; plimsoll trace shows what a write waits for"},
 		}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		full := c.One(WALBuffersFull)
-		if !c.Stall.IsDatabase || !c.Stall.Any() {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		full := input.One(WALBuffersFull)
+		if !input.Stall.IsDatabase || !input.Stall.Any() {
 			return nil
 		}
 
-		in, out := timeline.Mean(timeline.At(full, c.Stall.Cells)), timeline.Mean(timeline.At(full, c.NotStalled()))
+		in, out := timeline.Mean(timeline.At(full, input.Stall.Cells)),
+			timeline.Mean(timeline.At(full, input.NotStalled()))
 		if !(in >= minFull) || out*fullRise > in {
 			return nil
 		}
 
 		// Wait events decide if they are known: full buffers may be a side effect of a stall or its
 		// cause.
-		share, calm, known := sessionShare(c, roomWaits)
-		f := rule.Finding("postgres")
+		share, calm, known := sessionShare(input, roomWaits)
+		finding := rule.Finding("postgres")
 		if known {
-			f.Weight = share - calm
-			f.Severity = c.SeverityOf(f.Weight)
+			finding.Weight = share - calm
+			finding.Severity = input.SeverityOf(finding.Weight)
 		} else {
 			often := timeline.Where(full, func(x float64) bool { return x >= minFull })
-			if c.MeetsByChance(often) {
+			if input.MeetsByChance(often) {
 				return nil
 			}
-			f.Weight, _, _ = c.Attributable(often)
-			if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical {
-				f.Severity = rules.Warning // it coincides, but nothing shows that sessions waited for it
+			finding.Weight, _, _ = input.Attributable(often)
+			if finding.Severity = input.SeverityOf(finding.Weight); finding.Severity == rules.Critical {
+				finding.Severity = rules.Warning // it coincides, but nothing shows that sessions waited for it
 			}
 		}
 
-		if !(f.Weight >= rules.MinAttributable) {
+		if !(finding.Weight >= rules.MinAttributable) {
 			return nil
 		}
 
-		f.Windows = c.Windows(c.Stall.Cells)
-		f.Say("full", rules.Values{"in": rules.Number(in), "out": rules.Number(out)})
-		f.Evidence = []rules.Evidence{
-			c.Figure("WAL writes forced by full buffers while stalled", WALBuffersFull, in, "1/s", c.Stall.Cells),
-			c.Figure("WAL writes forced by full buffers otherwise", WALBuffersFull, out, "1/s", c.NotStalled()),
+		finding.Windows = input.Windows(input.Stall.Cells)
+		finding.Say("full", rules.Values{"in": rules.Number(in), "out": rules.Number(out)})
+		finding.Evidence = []rules.Evidence{
+			input.Figure("WAL writes forced by full buffers while stalled", WALBuffersFull, in, "1/s", input.Stall.Cells),
+			input.Figure("WAL writes forced by full buffers otherwise", WALBuffersFull, out, "1/s", input.NotStalled()),
 		}
 
 		if known {
-			f.Say("waits", rules.Values{"share": rules.Part(share), "calm": rules.Part(calm)})
-			f.Evidence = append(f.Evidence,
-				c.Figure("share of executing sessions that waited for room in the WAL buffers while stalled", Waiting,
-					share, "ratio", c.Stall.Cells))
+			finding.Say("waits", rules.Values{"share": rules.Part(share), "calm": rules.Part(calm)})
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("share of executing sessions that waited for room in the WAL buffers while stalled", Waiting,
+					share, "ratio", input.Stall.Cells))
 		}
 
-		size := timeline.Max(c.One(WALBuffers))
+		size := timeline.Max(input.One(WALBuffers))
 		if size > 0 {
-			f.Say("size", rules.Values{"size": rules.Bytes(size)})
+			finding.Say("size", rules.Values{"size": rules.Bytes(size)})
 		}
 
 		if !(size >= largeWALBuffers) {
-			f.Advise("larger", nil)
+			finding.Advise("larger", nil)
 		}
 
-		f.Advise("smaller", nil)
-		f.Advise("quicker", nil)
-		return []rules.Finding{f}
+		finding.Advise("smaller", nil)
+		finding.Advise("quicker", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

@@ -45,54 +45,56 @@ func walFlush() rules.Rule {
 				TradeOff:  "with off, a crash loses the commits of up to three times wal_writer_delay, without corruption",
 				NoCommand: "it is a change to the application"}}}
 
-	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !c.Stall.IsDatabase || !c.Stall.Any() {
+	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !input.Stall.IsDatabase || !input.Stall.Any() {
 			return nil
 		}
 
-		f := rule.Finding("postgres")
-		in, out := meanSync(c, c.Stall.Cells), meanSync(c, c.NotStalled().Without(c.Stall.Cells.Widen(1, 1)))
+		finding := rule.Finding("postgres")
+		in, out := meanSync(input, input.Stall.Cells),
+			meanSync(input, input.NotStalled().Without(input.Stall.Cells.Widen(1, 1)))
 		slow := in >= slowSyncS && !(out > in/slowSyncFactor)
-		share, calm, known := sessionShare(c, walWaits)
+		share, calm, known := sessionShare(input, walWaits)
 
 		// Wait events decide if they are known. Otherwise the weight is the share of the stalled
 		// time in which a sync was in progress.
 		switch {
 		case known && share-calm >= minWaitShare:
-			f.Weight = share - calm
+			finding.Weight = share - calm
 		case known || !slow:
 			return nil
 		default:
-			f.Weight = min(1, timeline.Mean(timeline.At(c.Credited(c.One(WALSyncTime)), c.Stall.Cells)))
+			finding.Weight = min(1, timeline.Mean(timeline.At(input.Credited(input.One(WALSyncTime)),
+				input.Stall.Cells)))
 		}
 
-		if !(f.Weight >= rules.MinAttributable) {
+		if !(finding.Weight >= rules.MinAttributable) {
 			return nil
 		}
 
-		f.Severity, f.Effect = c.SeverityOf(f.Weight), true
-		f.Windows = c.Windows(c.Stall.Cells)
+		finding.Severity, finding.Effect = input.SeverityOf(finding.Weight), true
+		finding.Windows = input.Windows(input.Stall.Cells)
 		if slow {
-			f.Say("sync", rules.Values{"in": rules.Seconds(in), "out": rules.Seconds(out)})
-			f.Evidence = append(f.Evidence,
-				c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, in, "seconds", c.Stall.Cells),
-				c.Figure("mean duration of a WAL fsync otherwise", WALSyncTime, out, "seconds", c.NotStalled()))
+			finding.Say("sync", rules.Values{"in": rules.Seconds(in), "out": rules.Seconds(out)})
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, in, "seconds", input.Stall.Cells),
+				input.Figure("mean duration of a WAL fsync otherwise", WALSyncTime, out, "seconds", input.NotStalled()))
 		}
 
 		if known {
-			f.Say("waits", rules.Values{"share": rules.Part(share), "calm": rules.Part(calm)})
-			f.Evidence = append(f.Evidence,
-				c.Figure("share of executing sessions that waited for the WAL while stalled", Waiting, share,
-					"ratio", c.Stall.Cells))
+			finding.Say("waits", rules.Values{"share": rules.Part(share), "calm": rules.Part(calm)})
+			finding.Evidence = append(finding.Evidence,
+				input.Figure("share of executing sessions that waited for the WAL while stalled", Waiting, share,
+					"ratio", input.Stall.Cells))
 		}
 
-		if queued, ok := c.QueuedShare(c.Stall.Cells); ok {
-			f.Say("queued", rules.Values{"queued": rules.Part(queued)})
+		if queued, ok := input.QueuedShare(input.Stall.Cells); ok {
+			finding.Say("queued", rules.Values{"queued": rules.Part(queued)})
 		}
 
-		f.Advise("apart", nil)
-		f.Advise("fewer", nil)
-		return []rules.Finding{f}
+		finding.Advise("apart", nil)
+		finding.Advise("fewer", nil)
+		return []rules.Finding{finding}
 	}
 
 	return rule

@@ -121,9 +121,9 @@ func slotKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 }
 
 // archiverKeeps reports an archiver that fails until the end of the recording.
-func archiverKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
-	failed, archived := c.One(ArchiveFailed), c.One(Archived)
-	step := c.Grid.StepSeconds()
+func archiverKeeps(rule rules.Rule, input *rules.Case) (rules.Finding, bool) {
+	failed, archived := input.One(ArchiveFailed), input.One(Archived)
+	step := input.Grid.StepSeconds()
 
 	succeeded := 0 // the first cell after the last success
 	for k, x := range archived {
@@ -132,10 +132,10 @@ func archiverKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 		}
 	}
 
-	first, last, n := -1, -1, 0.0
+	first, last, failures := -1, -1, 0.0
 	for k := succeeded; k < len(failed); k++ {
 		if failed[k] > 0 {
-			n += failed[k] * step
+			failures += failed[k] * step
 			last = k
 			if first < 0 {
 				first = k
@@ -146,20 +146,20 @@ func archiverKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	since := float64(len(failed)-first) * step
 
 	// A failure long before the end, with nothing to archive since, is not a lasting one.
-	if first < 0 || math.Round(n) < minFailures || since < failingS ||
-		float64(len(failed)-last)*step > 3*failingS+2*c.ResolutionS(ArchiveFailed) {
+	if first < 0 || math.Round(failures) < minFailures || since < failingS ||
+		float64(len(failed)-last)*step > 3*failingS+2*input.ResolutionS(ArchiveFailed) {
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding("archiver")
+	f := rule.Finding("archiver")
 	f.Severity = rules.Warning
-	failing := timeline.MaskOf(c.Grid.N, []timeline.Episode{{First: first, Last: len(failed) - 1}})
-	f.Windows = c.Windows(failing)
+	failing := timeline.MaskOf(input.Grid.N, []timeline.Episode{{First: first, Last: len(failed) - 1}})
+	f.Windows = input.Windows(failing)
 	f.Say("no volume", nil)
-	f.Say("archiver", rules.Values{"failed": whole(math.Round(n)), "since": rules.Seconds(since)})
-	f.Evidence = []rules.Evidence{c.Figure("failed attempts to archive a file", ArchiveFailed,
-		math.Round(n), "", failing)}
-	reportRoom(c, &f, timeline.Mean(timeline.At(c.One(WALGenerated), failing)))
+	f.Say("archiver", rules.Values{"failed": whole(math.Round(failures)), "since": rules.Seconds(since)})
+	f.Evidence = []rules.Evidence{input.Figure("failed attempts to archive a file", ArchiveFailed,
+		math.Round(failures), "", failing)}
+	reportRoom(input, &f, timeline.Mean(timeline.At(input.One(WALGenerated), failing)))
 	f.Advise("archive", nil)
 
 	return f, true

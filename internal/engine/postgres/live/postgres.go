@@ -114,7 +114,7 @@ func newTarget(address string, opt Options) (*target, error) {
 		return nil, misread(err)
 	}
 
-	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin),
+	server := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin),
 		budget: newBudget(), dialer: cfg.DialFunc, bare: new(atomic.Bool)}
 	if cfg.Password == "" {
 		if p := opt.Getenv(EnvPassword); p != "" {
@@ -128,13 +128,13 @@ func newTarget(address string, opt Options) (*target, error) {
 	}
 
 	// Both spellings of the password may appear in messages.
-	t.secrets.Add(cfg.Password)
+	server.secrets.Add(cfg.Password)
 	if _, escaped, ok := strings.Cut(parsed.Userinfo(), ":"); ok {
-		t.secrets.Add(escaped)
+		server.secrets.Add(escaped)
 	}
 
-	cfg.ConnectTimeout = min(connectWithin, t.within*4/5)
-	cfg.DialFunc = dial(cfg.DialFunc, t.budget, t.bare)
+	cfg.ConnectTimeout = min(connectWithin, server.within*4/5)
+	cfg.DialFunc = dial(cfg.DialFunc, server.budget, server.bare)
 	cfg.MaxProtocolMessageBodyLen = messageBytesMax
 	cfg.RuntimeParams["application_name"] = "plimsoll"
 	cfg.RuntimeParams["default_transaction_read_only"] = "on"
@@ -152,15 +152,15 @@ func newTarget(address string, opt Options) (*target, error) {
 		}
 	}
 
-	t.server = net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
-	if t.socket() {
-		t.server = cfg.Host + ":" + strconv.Itoa(int(cfg.Port))
-		t.name = fmt.Sprintf("postgres:///%s?host=%s&port=%d", url.PathEscape(cfg.Database), cfg.Host, cfg.Port)
+	server.server = net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
+	if server.socket() {
+		server.server = cfg.Host + ":" + strconv.Itoa(int(cfg.Port))
+		server.name = fmt.Sprintf("postgres:///%s?host=%s&port=%d", url.PathEscape(cfg.Database), cfg.Host, cfg.Port)
 	} else {
-		t.name = "postgres://" + t.server + "/" + url.PathEscape(cfg.Database)
+		server.name = "postgres://" + server.server + "/" + url.PathEscape(cfg.Database)
 	}
 
-	return t, nil
+	return server, nil
 }
 
 // socket reports whether the server is reached through a socket on this machine.

@@ -34,7 +34,7 @@ func (e *Engine) startBackgroundWriter() {
 // backgroundWrite runs one round of the background writer.
 func (e *Engine) backgroundWrite(now vtime.Instant) {
 	e.clock.After(e.cfg.BgwriterDelay.Std(), e, evBackgroundWriter)
-	backgroundWriter, s := &e.background, &e.buffers
+	backgroundWriter, pool := &e.background, &e.buffers
 	if e.cfg.BgwriterLRUMaxpages == 0 {
 		return
 	}
@@ -42,12 +42,13 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 	// It stops once enough reusable buffers are ahead of the sweep, or after a full circle.
 	needed, known := e.demand()
 	reusable, written, scanned := known, 0, 0
-	for left := uint64(len(s.all)) - (backgroundWriter.passed - s.swept); left > 0 && reusable < needed; left-- {
-		b := int32(backgroundWriter.passed % uint64(len(s.all)))
+	for left := uint64(len(pool.all)) - (backgroundWriter.passed - pool.swept); left > 0 &&
+		reusable < needed; left-- {
+		b := int32(backgroundWriter.passed % uint64(len(pool.all)))
 		backgroundWriter.passed++
 		scanned++
 
-		f := &s.all[b]
+		f := &pool.all[b]
 		if f.pins > 0 || f.usage > 0 || f.ready > now {
 			continue
 		}
@@ -59,7 +60,7 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 		}
 
 		resume := e.write(f.page)
-		s.clean(b)
+		pool.clean(b)
 		backgroundWriter.out.add(e, f.page)
 		e.n.buffersClean++
 

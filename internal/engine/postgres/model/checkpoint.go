@@ -157,7 +157,7 @@ func (e *Engine) awaitLog(now vtime.Instant) {
 func (e *Engine) writePages(now vtime.Instant) {
 	checkpointer := &e.checkpoint
 	cycle := &e.cycles[len(e.cycles)-1]
-	for n := 0; checkpointer.next < len(checkpointer.pages); {
+	for batch := 0; checkpointer.next < len(checkpointer.pages); {
 		p := checkpointer.pages[checkpointer.next]
 		b := e.buffers.find(p)
 		if b == none || !e.buffers.all[b].marked {
@@ -180,7 +180,7 @@ func (e *Engine) writePages(now vtime.Instant) {
 		e.buffers.clean(b)
 		checkpointer.out.add(e, p)
 		checkpointer.next++
-		n++
+		batch++
 		e.n.buffersCheckpoint++
 		cycle.Written += int64(PageSize)
 
@@ -190,8 +190,8 @@ func (e *Engine) writePages(now vtime.Instant) {
 		}
 
 		// The batch's CPU time is charged here; the kernel's throttle may take longer.
-		if n == checkpointBatch || resume > now {
-			_, done := e.host.CPU(now, time.Duration(n)*pageWriteCPU)
+		if batch == checkpointBatch || resume > now {
+			_, done := e.host.CPU(now, time.Duration(batch)*pageWriteCPU)
 			e.clock.At(max(resume, done), e, evCheckpointStep)
 			return
 		}

@@ -50,48 +50,48 @@ func bool01(b bool) float64 {
 	return 0
 }
 
-// each calls f for every series, always in the same order.
-func (e *Engine) each(f func(name string, value float64, labels ...string)) {
+// each calls emit for every series, always in the same order.
+func (e *Engine) each(emit func(name string, value float64, labels ...string)) {
 	counters := &e.n
-	f("pg_up", 1)
-	f("pg_stat_database_xact_commit", float64(counters.commits), "datname", database)
-	f("pg_stat_database_xact_rollback", 0, "datname", database)
-	f("pg_stat_database_tup_inserted", float64(counters.inserted), "datname", database)
-	f("pg_stat_database_tup_updated", float64(counters.updated), "datname", database)
-	f("pg_stat_database_blks_hit", float64(counters.hits), "datname", database)
-	f("pg_stat_database_blks_read", float64(counters.reads), "datname", database)
+	emit("pg_up", 1)
+	emit("pg_stat_database_xact_commit", float64(counters.commits), "datname", database)
+	emit("pg_stat_database_xact_rollback", 0, "datname", database)
+	emit("pg_stat_database_tup_inserted", float64(counters.inserted), "datname", database)
+	emit("pg_stat_database_tup_updated", float64(counters.updated), "datname", database)
+	emit("pg_stat_database_blks_hit", float64(counters.hits), "datname", database)
+	emit("pg_stat_database_blks_read", float64(counters.reads), "datname", database)
 
 	oldest := 0.0
 	if e.oldest != none {
 		oldest = e.clock.Now().Sub(e.ops[e.oldest].begun).Seconds()
 	}
 
-	f("pg_stat_activity_count", float64(e.active), "datname", database, "state", "active")
-	f("pg_stat_activity_max_tx_duration", oldest, "datname", database, "state", "active")
+	emit("pg_stat_activity_count", float64(e.active), "datname", database, "state", "active")
+	emit("pg_stat_activity_max_tx_duration", oldest, "datname", database, "state", "active")
 	// The server refuses connections over max_connections, so they are not idle ones.
 	if e.connections > 0 {
-		f("pg_stat_activity_count", float64(max(0, min(e.connections, e.cfg.MaxConnections)-e.active)), "datname",
+		emit("pg_stat_activity_count", float64(max(0, min(e.connections, e.cfg.MaxConnections)-e.active)), "datname",
 			database, "state", "idle")
 	}
 
-	f("pg_stat_bgwriter_buffers_alloc_total", float64(counters.allocated))
-	f("pg_stat_bgwriter_buffers_backend_fsync_total", 0) // the checkpointer's queue never overflows here
-	f("pg_stat_bgwriter_buffers_backend_total", float64(counters.buffersBackend))
-	f("pg_stat_bgwriter_buffers_checkpoint_total", float64(counters.buffersCheckpoint))
-	f("pg_stat_bgwriter_buffers_clean_total", float64(counters.buffersClean))
-	f("pg_stat_bgwriter_checkpoint_sync_time_total", counters.checkpointSyncMs)
-	f("pg_stat_bgwriter_checkpoint_write_time_total", counters.checkpointWriteMs)
-	f("pg_stat_bgwriter_checkpoints_req_total", float64(counters.checkpointsRequested))
-	f("pg_stat_bgwriter_checkpoints_timed_total", float64(counters.checkpointsTimed))
-	f("pg_stat_bgwriter_maxwritten_clean_total", float64(counters.maxWrittenClean))
-	f("pg_stat_wal_wal_records", float64(counters.walRecords))
-	f("pg_stat_wal_wal_fpi", float64(counters.walImages))
-	f("pg_stat_wal_wal_bytes", float64(counters.walBytes))
-	f("pg_stat_wal_wal_buffers_full", float64(counters.walBuffersFull))
-	f("pg_stat_wal_wal_write", float64(counters.walWrites))
-	f("pg_stat_wal_wal_sync", float64(counters.walSyncs))
-	f("pg_wal_size_bytes", float64(e.walSize()))
-	e.settings(f)
+	emit("pg_stat_bgwriter_buffers_alloc_total", float64(counters.allocated))
+	emit("pg_stat_bgwriter_buffers_backend_fsync_total", 0) // the checkpointer's queue never overflows here
+	emit("pg_stat_bgwriter_buffers_backend_total", float64(counters.buffersBackend))
+	emit("pg_stat_bgwriter_buffers_checkpoint_total", float64(counters.buffersCheckpoint))
+	emit("pg_stat_bgwriter_buffers_clean_total", float64(counters.buffersClean))
+	emit("pg_stat_bgwriter_checkpoint_sync_time_total", counters.checkpointSyncMs)
+	emit("pg_stat_bgwriter_checkpoint_write_time_total", counters.checkpointWriteMs)
+	emit("pg_stat_bgwriter_checkpoints_req_total", float64(counters.checkpointsRequested))
+	emit("pg_stat_bgwriter_checkpoints_timed_total", float64(counters.checkpointsTimed))
+	emit("pg_stat_bgwriter_maxwritten_clean_total", float64(counters.maxWrittenClean))
+	emit("pg_stat_wal_wal_records", float64(counters.walRecords))
+	emit("pg_stat_wal_wal_fpi", float64(counters.walImages))
+	emit("pg_stat_wal_wal_bytes", float64(counters.walBytes))
+	emit("pg_stat_wal_wal_buffers_full", float64(counters.walBuffersFull))
+	emit("pg_stat_wal_wal_write", float64(counters.walWrites))
+	emit("pg_stat_wal_wal_sync", float64(counters.walSyncs))
+	emit("pg_wal_size_bytes", float64(e.walSize()))
+	e.settings(emit)
 }
 
 func (e *Engine) settings(f func(name string, value float64, labels ...string)) {

@@ -122,13 +122,13 @@ func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Op
 		period = time.Second
 	}
 
-	r := &reading{s: s, w: w, opt: opt}
-	defer r.close()
+	query := &reading{s: s, w: w, opt: opt}
+	defer query.close()
 
 	begin := time.Now()
 	for {
 		at := time.Now()
-		if err := r.once(ctx, at, max(period, answerWithin)); err != nil && ctx.Err() == nil {
+		if err := query.once(ctx, at, max(period, answerWithin)); err != nil && ctx.Err() == nil {
 			return err
 		}
 
@@ -153,8 +153,8 @@ func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Op
 	}
 
 	// The end of the recording also ends a gap.
-	r.gap(time.Now())
-	r.describe(period)
+	query.gap(time.Now())
+	query.describe(period)
 	return nil
 }
 
@@ -227,16 +227,16 @@ func (r *reading) connect(ctx context.Context) error {
 		return nil
 	}
 
-	c, err := r.s.dial(ctx, "plimsoll-watch")
+	conn, err := r.s.dial(ctx, "plimsoll-watch")
 	if err != nil {
 		return err
 	}
 
 	// The server may have restarted with another version or other settings.
-	r.conn, r.text, r.of, r.own = c, "", nil, nil
+	r.conn, r.text, r.of, r.own = conn, "", nil, nil
 	for _, v := range viewsOf(r.s.database) {
 		if v.relation != "" {
-			there := c.ExecParams(ctx, "SELECT to_regclass($1) IS NOT NULL",
+			there := conn.ExecParams(ctx, "SELECT to_regclass($1) IS NOT NULL",
 				[][]byte{[]byte("pg_catalog." + v.relation)}, nil, nil, nil).Read()
 			if there.Err != nil {
 				return there.Err
@@ -248,7 +248,7 @@ func (r *reading) connect(ctx context.Context) error {
 
 		// A sample is one transaction, which a single denied query would fail: try each query by itself.
 		if r.s.spare {
-			if err := c.Exec(ctx, v.query).Close(); denied(err) {
+			if err := conn.Exec(ctx, v.query).Close(); denied(err) {
 				r.leaveOut(v, err)
 				continue
 			}
@@ -258,7 +258,7 @@ func (r *reading) connect(ctx context.Context) error {
 		r.of = append(r.of, v)
 	}
 
-	set := c.ExecParams(ctx, settings, nil, nil, nil, nil).Read()
+	set := conn.ExecParams(ctx, settings, nil, nil, nil, nil).Read()
 	if set.Err != nil {
 		return set.Err
 	}
