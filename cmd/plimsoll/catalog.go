@@ -90,7 +90,7 @@ type catalogFilter struct {
 	like     string
 }
 
-func newCatalogListCommand(a *app) *cobra.Command {
+func newCatalogListCommand(env *app) *cobra.Command {
 	var output choice
 	var filter catalogFilter
 	cmd := &cobra.Command{
@@ -116,14 +116,14 @@ func newCatalogListCommand(a *app) *cobra.Command {
 			}
 
 			// After the usage checks, because reading a catalogue may need a file of the user.
-			if err := a.loadCatalog(); err != nil {
+			if err := env.loadCatalog(); err != nil {
 				return err
 			}
 			if what == "volumes" {
-				return listVolumes(a, &filter, output)
+				return listVolumes(env, &filter, output)
 			}
 
-			return listInstances(a, &filter, output)
+			return listInstances(env, &filter, output)
 		},
 	}
 

@@ -35,13 +35,13 @@ func newCatalogImportCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func importCatalog(a *app, files []string, to string, output choice) error {
+func importCatalog(env *app, files []string, to string, output choice) error {
 	store, err := catalog.OpenStore(to)
 	if err != nil {
 		return err
 	}
 
-	today := a.now().Format("2006-01-02")
+	today := env.now().Format("2006-01-02")
 	var all []catalog.ImportReport
 	for _, file := range files {
 		text, err := readBounded(file)
@@ -62,7 +62,7 @@ func importCatalog(a *app, files []string, to string, output choice) error {
 		all = append(all, catalog.ImportReport{File: file, Changes: changes, Skipped: in.Skipped})
 		if in.More {
 			fmt.Fprintf(
-				a.stderr, "plimsoll: note: %s is one page of several: import the others too, or request fewer prices\n",
+				env.stderr, "plimsoll: note: %s is one page of several: import the others too, or request fewer prices\n",
 				file)
 		}
 	}
@@ -73,11 +73,11 @@ func importCatalog(a *app, files []string, to string, output choice) error {
 			hint: "set $PLIMSOLL_CATALOG, or give --out, with a file that you can write"}
 	}
 
-	if err := a.showList(output, all, results.Import(all)); err != nil || output.value == "json" {
+	if err := env.showList(output, all, results.Import(all)); err != nil || output.value == "json" {
 		return err
 	}
 
-	fmt.Fprintf(a.stderr, "plimsoll: stored in %s\n", to)
+	fmt.Fprintf(env.stderr, "plimsoll: stored in %s\n", to)
 	return nil
 }
 

@@ -12,16 +12,16 @@ import (
 
 // copyReader writes a recording's samples, series by series, into another one. Zero times mean the
 // whole recording.
-func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, from, to time.Time,
+func copyReader(ctx context.Context, reader recording.Reader, target recording.Writer, from, to time.Time,
 	t *tally) error {
-	metrics, err := r.Metrics(ctx)
+	metrics, err := reader.Metrics(ctx)
 	if err != nil {
 		return err
 	}
 
 	// Sources come first, so that a copy that is cut short still names them.
-	for _, s := range r.Sources() {
-		w.Source(s)
+	for _, s := range reader.Sources() {
+		target.Source(s)
 	}
 
 	// Metric by metric, so that memory holds one metric's pieces rather than the whole recording.
@@ -40,17 +40,17 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 			continue // the metric has none in the requested time
 		}
 
-		err := recording.Walk(ctx, r, recording.MetricSelector(m.Name), first, last,
+		err := recording.Walk(ctx, reader, recording.MetricSelector(m.Name), first, last,
 			func(l labels.Labels, points []promql.FPoint) error {
-				return w.Append(ctx, batchOf(l, points))
+				return target.Append(ctx, batchOf(l, points))
 			})
 		if err != nil {
 			return err
 		}
 	}
 
-	for _, n := range r.Notes() { // complete once the samples are read
-		w.Note(n)
+	for _, n := range reader.Notes() { // complete once the samples are read
+		target.Note(n)
 	}
 
 	return nil

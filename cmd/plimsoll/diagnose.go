@@ -172,8 +172,8 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 }
 
 // diagnose reads the sources and runs the rules, with progress on stderr.
-func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (*diagnose.Report, error) {
-	known, err := o.limits(a)
+func (o *diagnoseOptions) diagnose(ctx context.Context, env *app, args []string) (*diagnose.Report, error) {
+	known, err := o.limits(env)
 	if err != nil {
 		return nil, err
 	}
@@ -181,16 +181,16 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	// The samples of a live diagnosis that is read again are its own time before a fix.
 	kept := ""
 	if len(args) == 1 {
-		kept = a.keptAs(args[0])
+		kept = env.keptAs(args[0])
 	}
 
-	t := &tally{}
-	progress := a.meter(t)
+	counts := &tally{}
+	progress := env.meter(counts)
 	progress.ends = "Ctrl-C diagnoses what there is"
 	stop := progress.show()
 	defer stop()
 
-	inputs, err := o.open(ctx, a, args)
+	inputs, err := o.open(ctx, env, args)
 	if err != nil {
 		return nil, err
 	}
@@ -221,13 +221,13 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 			live = append(live, args[i])
 		}
 	}
-	a.suggestRing("/proc", live)
+	env.suggestRing("/proc", live)
 
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt,
 		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
-	traced, err := o.trace.traceWhile(ctx, a, readers, func() error {
-		defer lookWhile(ctx, readers, opt, t)()
-		return o.readAll(ctx, inputs, diagnose.Wants(pack()), t,
+	traced, err := o.trace.traceWhile(ctx, env, readers, func() error {
+		defer lookWhile(ctx, readers, opt, counts)()
+		return o.readAll(ctx, inputs, diagnose.Wants(pack()), counts,
 			func(i int) recording.Writer { return memories[i] })
 	})
 	if err != nil {
@@ -252,10 +252,10 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	}
 
 	if kept == "" {
-		kept = keepLive(ctx, a, inputs, readers)
-		a.kept = kept != ""
+		kept = keepLive(ctx, env, inputs, readers)
+		env.kept = kept != ""
 	}
-	opt.Kept, opt.Progress = kept, t.setStage
+	opt.Kept, opt.Progress = kept, counts.setStage
 
 	// Only the page draws a timeline, which needs the finer slots.
 	if o.output.value == asPage {

@@ -97,13 +97,13 @@ func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 }
 
 // Run reads the cluster and writes the scenario.
-func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error {
+func (o *discoverOptions) Run(ctx context.Context, env *app, address string) error {
 	claims, err := claimsOf("discover", o.claims)
 	if err != nil {
 		return err
 	}
 
-	if err := a.loadCatalog(); err != nil {
+	if err := env.loadCatalog(); err != nil {
 		return err
 	}
 
@@ -114,7 +114,7 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 
 	found, err := discover.Discover(ctx, client, discover.Options{
 		Engines: engines.All().Containers(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims,
-		Name: o.name, Catalog: a.catalog,
+		Name: o.name, Catalog: env.catalog,
 	})
 	if err != nil {
 		return err
@@ -123,12 +123,12 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 	text := found.YAML()
 
 	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
-	if _, err := a.language().Parse(found.Name, text, nil); err != nil {
+	if _, err := env.language().Parse(found.Name, text, nil); err != nil {
 		return &failure{code: exitFailure, err: fmt.Errorf("the scenario is not valid:\n%w", err),
 			hint: "plimsoll discover -o json prints the values"}
 	}
 
-	to := *a
+	to := *env
 	var file *safefile.File
 	if o.out != "" {
 		// Create the file before printing, so that an existing one is never overwritten.
@@ -158,7 +158,7 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 	}
 
 	for _, r := range found.Remarks {
-		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
+		fmt.Fprintf(env.stderr, "plimsoll: note: %s\n", printable(r))
 	}
 
 	return err

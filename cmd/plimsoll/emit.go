@@ -129,12 +129,12 @@ func (o *emitOptions) Validate(cmd *cobra.Command, args []string) error {
 }
 
 // Run creates the files and writes them.
-func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
-	if err := a.loadCatalog(); err != nil {
+func (o *emitOptions) Run(ctx context.Context, env *app, path string) error {
+	if err := env.loadCatalog(); err != nil {
 		return err
 	}
 
-	layout, planned, err := o.layout(ctx, a.deployments(), path)
+	layout, planned, err := o.layout(ctx, env.deployments(), path)
 	if err != nil {
 		return asEmitFailure(err)
 	}
@@ -144,34 +144,34 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 		return asEmitFailure(err)
 	}
 
-	r, err := emit.Files(layout, o.to, opt)
+	result, err := emit.Files(layout, o.to, opt)
 	var input *emit.InputError
 
 	// A scenario with --set that changes nothing is a mistake; a plan that changes nothing is a
 	// result.
 	if errors.As(err, &input) && input.Unchanged && planned {
-		return o.unchanged(a, layout, path)
+		return o.unchanged(env, layout, path)
 	}
 
 	if err != nil {
 		return asEmitFailure(err)
 	}
 
-	report := r.Report(layout)
+	report := result.Report(layout)
 	report.Dir = o.dir
 
 	// The JSON report contains the warnings itself.
 	if o.output.value != "json" {
-		o.warn(a, layout, report)
+		o.warn(env, layout, report)
 	}
 
 	if o.dir != "" {
-		if err := o.write(r, report); err != nil {
+		if err := o.write(result, report); err != nil {
 			return asEmitFailure(err)
 		}
 	}
 
-	return o.show(a, r, report, results.Emit(report))
+	return o.show(env, result, report, results.Emit(report))
 }
 
 // show prints the files, how the folder would change, or what was written.
@@ -217,7 +217,7 @@ func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 
 // layout reads a plan, or a scenario: then it is not planned.
 func (o *emitOptions) layout(ctx context.Context, engines emit.Engines, path string) (
-	l *emit.Transition, planned bool, err error) {
+	transition *emit.Transition, planned bool, err error) {
 	text, err := readInput(ctx, path, emit.PlanBytesMax)
 	if err != nil {
 		hint := "plimsoll emit --help shows the usage"
@@ -241,23 +241,23 @@ func (o *emitOptions) layout(ctx context.Context, engines emit.Engines, path str
 			return nil, true, err
 		}
 
-		l, err = p.Transition(engines)
+		transition, err = p.Transition(engines)
 		var problems scenario.Problems
 		if errors.As(err, &problems) {
 			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
 		}
 
-		return l, true, err
+		return transition, true, err
 	}
 
 	p := &emit.Request{File: path, Text: string(text), Sets: o.sets}
-	l, err = p.Transition(engines)
+	transition, err = p.Transition(engines)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)
 	}
 
-	return l, false, err
+	return transition, false, err
 }
 
 // options reads the targets' other options.

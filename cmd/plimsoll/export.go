@@ -101,19 +101,19 @@ func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 }
 
 // Run reads the sources and exports what they hold.
-func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
-	if o.format.value == string(export.Parquet) && o.out == "" && a.stdout.terminal {
+func (o *exportOptions) Run(ctx context.Context, env *app, args []string) error {
+	if o.format.value == string(export.Parquet) && o.out == "" && env.stdout.terminal {
 		return usagef("append --out series.parquet", "-o parquet: a terminal cannot show it")
 	}
 
-	r, done, err := o.reader(ctx, a, args, o.chosen.Wants)
+	reader, done, err := o.reader(ctx, env, args, o.chosen.Wants)
 	if err != nil {
 		return err
 	}
 
 	defer done()
 	t := &tally{}
-	stop := a.meter(t).show()
+	stop := env.meter(t).show()
 	defer stop()
 	exporting, cancel := afterReading(ctx)
 	defer cancel()
@@ -122,7 +122,7 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 		Progress: func(n, of int) { t.setStage("exporting metrics", n, of) }}
 
 	if o.out == "" {
-		if _, err := o.write(exporting, a.stdout, r, opt); err != nil || sampled == nil {
+		if _, err := o.write(exporting, env.stdout, reader, opt); err != nil || sampled == nil {
 			return cmp.Or(sampled, err)
 		}
 		return partial(ctx, "this export covers")
@@ -134,7 +134,7 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 
-	sum, err := o.write(exporting, f, r, opt)
+	sum, err := o.write(exporting, f, reader, opt)
 	if err != nil {
 		return errors.Join(cmp.Or(sampled, err), f.Discard()) // sampled: too few samples
 	}
@@ -144,7 +144,7 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 
 	stop()
-	if _, err = fmt.Fprintf(a.stderr, "%s: %s samples of %s series, %s of time\n", o.out,
+	if _, err = fmt.Fprintf(env.stderr, "%s: %s samples of %s series, %s of time\n", o.out,
 		units.Count(sum.Samples), units.Count(int64(sum.Series)),
 		units.Seconds(sum.To.Sub(sum.From).Seconds())); err != nil || sampled == nil {
 		return err

@@ -165,21 +165,21 @@ func asFitFailure(err error) error {
 }
 
 // fit reads the sources and fits the scenario, with progress on stderr.
-func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitted, error) {
+func (o *fitOptions) fit(ctx context.Context, env *app, args []string) (*fit.Fitted, error) {
 	t := &tally{}
-	stop := a.meter(t).show()
+	stop := env.meter(t).show()
 	defer stop()
-	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), Catalog: a.catalog,
+	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), Catalog: env.catalog,
 		From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders,
 		Progress: t.setStage}
 
-	in, hosts, done, err := o.readers(ctx, a, args, t)
+	in, hosts, done, err := o.readers(ctx, env, args, t)
 	if err != nil {
 		return nil, err
 	}
 
 	defer done()
-	a.reportDamage(in)
+	env.reportDamage(in)
 	opt.Hosts = hosts
 	o.region = reportedRegion(in)
 
@@ -202,7 +202,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	}
 
 	if errors.Is(err, diagnose.ErrNothing) {
-		err = cmp.Or(o.elsewhere(ctx, a, args, "nothing to fit"),
+		err = cmp.Or(o.elsewhere(ctx, env, args, "nothing to fit"),
 			errors.New(strings.Replace(err.Error(), diagnose.ErrNothing.Error(), "nothing to fit", 1)))
 	}
 

@@ -146,17 +146,17 @@ func transport(insecure bool) http.RoundTripper {
 	return t
 }
 
-func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) error {
-	if err := a.pageGoesSomewhere(d.output); err != nil {
+func (o *fleetOptions) run(ctx context.Context, env *app, diagnosis *diagnoseOptions) error {
+	if err := env.pageGoesSomewhere(diagnosis.output); err != nil {
 		return err
 	}
 
 	t := &tally{}
-	stop := a.meter(t).show()
+	stop := env.meter(t).show()
 	defer stop()
 	t.setStage("listing databases", 0, 0)
 
-	server, err := o.dial(ctx, a, &d.sourceOptions)
+	server, err := o.dial(ctx, env, &diagnosis.sourceOptions)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 
 	// One database gets its full diagnosis instead of a row in the fleet's table.
 	if o.cluster != "" {
-		if d.output.value == asPage {
+		if diagnosis.output.value == asPage {
 			opt.Diagnose.Slots = diagnose.SlotsMax
 		}
 
@@ -178,11 +178,11 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 			return fleetError(err)
 		}
 
-		if err := d.write(a, r); err != nil {
+		if err := diagnosis.write(env, r); err != nil {
 			return err
 		}
 
-		return d.verdict(r)
+		return diagnosis.verdict(r)
 	}
 
 	r, err := fleet.Run(ctx, server, opt)
@@ -191,7 +191,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 		return fleetError(err)
 	}
 
-	if err := o.show(a, d, r); err != nil {
+	if err := o.show(env, diagnosis, r); err != nil {
 		return err
 	}
 
@@ -201,7 +201,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 			err: fmt.Errorf("interrupted; this diagnosis covers %d of %d databases", r.Read, r.Found)}
 	}
 
-	return d.failOnSeverity(severities(r))
+	return diagnosis.failOnSeverity(severities(r))
 }
 
 // fleetError gives errors of the census their exit code.

@@ -110,36 +110,36 @@ func (w live) Append(ctx context.Context, b *recording.Batch) error {
 }
 
 // runPush pushes sources to a receiver, and also records them in --out if given.
-func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) error {
-	t := &tally{}
-	stop := a.meter(t).show()
+func (o *recordOptions) runPush(ctx context.Context, env *app, args []string) error {
+	counts := &tally{}
+	stop := env.meter(counts).show()
 	defer stop()
 
-	inputs, err := o.open(ctx, a, args)
+	inputs, err := o.open(ctx, env, args)
 	if err != nil {
 		return err
 	}
 
 	defer closeAll(inputs)
-	p, err := o.push.dial(ctx, &o.sourceOptions)
+	pusher, err := o.push.dial(ctx, &o.sourceOptions)
 	if err != nil {
 		return err
 	}
 
-	w := &countedWriter{Writer: p, sources: map[string]recording.Source{}}
+	counted := &countedWriter{Writer: pusher, sources: map[string]recording.Source{}}
 	var keep recording.Writer
 	closeKept := func() error { return nil }
 
 	if o.out != "" {
 		disk, err := recording.Create(o.out, recording.DiskOptions{})
 		if err != nil {
-			return errors.Join(err, p.Close())
+			return errors.Join(err, pusher.Close())
 		}
 		keep, closeKept = disk, disk.Close
 	}
 
-	err = o.pushAll(ctx, inputs, p, keep, w, t)
-	closed := p.Close()
+	err = o.pushAll(ctx, inputs, pusher, keep, counted, counts)
+	closed := pusher.Close()
 
 	// Read before the summary: a later signal must not turn a complete push into an interrupted
 	// one.
@@ -147,9 +147,9 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 
 	// Interrupting a push to a receiver that never accepted anything is a failure, not a short
 	// push.
-	if interrupted && w.samples > 0 && p.Sent()+w.pushed == 0 {
+	if interrupted && counted.samples > 0 && pusher.Sent()+counted.pushed == 0 {
 		silent := &failure{code: exitFailure,
-			err:  fmt.Errorf("nothing was pushed: %s accepted nothing until the interruption", p.Name()),
+			err:  fmt.Errorf("nothing was pushed: %s accepted nothing until the interruption", pusher.Name()),
 			hint: "check its address, and its log"}
 		return errors.Join(closeKept(), silent)
 	}
@@ -170,14 +170,14 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 	}
 
 	stop()
-	return o.reportPushed(ctx, a, args, p, w, interrupted)
+	return o.reportPushed(ctx, env, args, pusher, counted, interrupted)
 }
 
 // pushAll pushes captures first, then live samples. Several servers and hosts get labels, as in a
 // recording of them: a receiver that has two series with the same labels keeps neither whole.
-func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recording.Pusher,
-	keep recording.Writer, w *countedWriter, t *tally) error {
-	l, err := o.labeller(ctx, inputs, t)
+func (o *recordOptions) pushAll(ctx context.Context, inputs []input, pusher *recording.Pusher,
+	keep recording.Writer, counted *countedWriter, counts *tally) error {
+	labeller, err := o.labeller(ctx, inputs, counts)
 	if err != nil {
 		return err
 	}
@@ -193,11 +193,11 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 		case in.Reader == nil:
 			files[i] = in
 		default:
-			past, pastInto = append(past, in.Reader), append(pastInto, labelled(l, w)(i))
+			past, pastInto = append(past, in.Reader), append(pastInto, labelled(labeller, counted)(i))
 			if keep == nil {
 				continue
 			}
-			if err := copyReader(ctx, in.Reader, labelled(l, keep)(i), o.fromAt, o.toAt, t); err != nil {
+			if err := copyReader(ctx, in.Reader, labelled(labeller, keep)(i), o.fromAt, o.toAt, counts); err != nil {
 				return err
 			}
 		}
@@ -208,18 +208,18 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 	// Receivers refuse samples older than the newest, so captures go through a recording that
 	// merges them by time.
 	if slices.ContainsFunc(files, given) {
-		spool, err := o.spool(ctx, files, keep, l, t)
+		spool, err := o.spool(ctx, files, keep, labeller, counts)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = spool.remove() }()
-		past, pastInto = append(past, spool), append(pastInto, w)
+		past, pastInto = append(past, spool), append(pastInto, counted)
 	}
 
 	if len(past) > 0 {
 		err := recording.Push(ctx, past, func(i int) recording.Writer { return pastInto[i] }, o.fromAt, o.toAt,
 			func(done, total time.Duration) {
-				t.setCount("pushing", "minutes of samples", int(done.Minutes()), int(total.Minutes()))
+				counts.setCount("pushing", "minutes of samples", int(done.Minutes()), int(total.Minutes()))
 			})
 		if err != nil {
 			return err
@@ -230,13 +230,13 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 		return nil
 	}
 
-	t.setStage("", 0, 0)
+	counts.setStage("", 0, 0)
 	if keep == nil {
-		w.Writer = live{p}
-		return o.readAll(ctx, lives, nil, t, labelled(l, w))
+		counted.Writer = live{pusher}
+		return o.readAll(ctx, lives, nil, counts, labelled(labeller, counted))
 	}
 
-	return o.pushBeside(ctx, lives, keep, l, w, t)
+	return o.pushBeside(ctx, lives, keep, labeller, counted, counts)
 }
 
 // pushBeside records live samples to disk, and pushes them without making the recording wait.

@@ -144,23 +144,23 @@ func (o *labOptions) start(ctx context.Context, a *app, file string, f *scenario
 	return m, s, nil
 }
 
-func newLabMountCommand(a *app) *cobra.Command {
-	o := &labOptions{}
+func newLabMountCommand(env *app) *cobra.Command {
+	opt := &labOptions{}
 	var output choice
 	cmd := &cobra.Command{
 		Use:  "mount VOLUME.yaml DIR",
 		Args: needArgs(2, 2, "a volume's file and a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := o.read(a, args[0])
+			f, err := opt.read(env, args[0])
 			if err != nil {
 				return err
 			}
 
-			if err := a.pageGoesSomewhere(output); err != nil {
+			if err := env.pageGoesSomewhere(output); err != nil {
 				return err
 			}
 
-			if err := ready(a); err != nil {
+			if err := ready(env); err != nil {
 				return err
 			}
 
@@ -173,7 +173,7 @@ func newLabMountCommand(a *app) *cobra.Command {
 				return usagef("name an empty folder", "%w", err)
 			}
 
-			_, s, err := o.start(cmd.Context(), a, args[0], f, dir, true)
+			_, s, err := opt.start(cmd.Context(), env, args[0], f, dir, true)
 			if taken := mount.Free(dir); err != nil && taken != nil { // meanwhile, by another
 				return usagef("name an empty folder", "%w", taken)
 			}
@@ -182,11 +182,11 @@ func newLabMountCommand(a *app) *cobra.Command {
 				return err
 			}
 
-			return a.showList(output, s, results.LabStatus(s))
+			return env.showList(output, s, results.LabStatus(s))
 		},
 	}
 
-	o.AddFlags(cmd)
+	opt.AddFlags(cmd)
 	addFormat(cmd, &output)
 	return cmd
 }

@@ -52,24 +52,24 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
+func (o *labBucketsOptions) run(ctx context.Context, env *app) error {
+	if err := env.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
 
-	if err := a.loadCatalog(); err != nil {
+	if err := env.loadCatalog(); err != nil {
 		return err
 	}
 
 	t := &tally{}
 	cfg := lab.Buckets{
-		Language: a.language(),
+		Language: env.language(),
 		Entries:  o.entries, Sensors: o.sensors, Sustained: units.Duration(o.sustained), Sets: o.sets,
 		Progress: t.setStage,
 	}
 
 	if o.verbose {
-		cfg.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
+		cfg.Log = func(line string) { fmt.Fprintf(env.stderr, "plimsoll: %s\n", printable(line)) }
 	}
 
 	bench := bucketBench()
@@ -78,11 +78,11 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	}
 
 	// Leftovers of a killed run would occupy the devices and distort the measurement.
-	if err := sweep(a); err != nil {
+	if err := sweep(env); err != nil {
 		return err
 	}
 
-	stop := a.meter(t).show()
+	stop := env.meter(t).show()
 	r, err := bench.Measure(ctx, cfg)
 	stop()
 
@@ -94,7 +94,7 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 		return asProblem(err)
 	}
 
-	return a.show(o.output, r.JSON, r.Document)
+	return env.show(o.output, r.JSON, r.Document)
 }
 
 // bucketBench measures buckets in the engine that has them.

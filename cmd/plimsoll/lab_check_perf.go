@@ -70,12 +70,12 @@ func (o *checkPerfOptions) Validate(cmd *cobra.Command) error {
 }
 
 // Run checks the cluster and writes the result.
-func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
+func (o *checkPerfOptions) Run(ctx context.Context, env *app) error {
+	if err := env.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
 
-	address, err := o.existing.address(a)
+	address, err := o.existing.address(env)
 	if err != nil {
 		return err
 	}
@@ -106,11 +106,11 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 		return fmt.Errorf("--server %s: %w", address, err)
 	}
 
-	if err := o.existing.ask(ctx, a, in); err != nil {
+	if err := o.existing.ask(ctx, env, in); err != nil {
 		return err
 	}
 
-	stop := a.meter(t).show()
+	stop := env.meter(t).show()
 	r, err := check.Run(ctx)
 	stop()
 
@@ -121,12 +121,12 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 		}
 		// reports what could not be removed
 		if text := strings.TrimPrefix(err.Error(), ctx.Err().Error()); strings.TrimSpace(text) != "" {
-			fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(strings.TrimSpace(text)))
+			fmt.Fprintf(env.stderr, "plimsoll: %s\n", printable(strings.TrimSpace(text)))
 		}
 		return context.Canceled
 	}
 
-	if err := a.show(o.output, r.JSON, r.Document); err != nil {
+	if err := env.show(o.output, r.JSON, r.Document); err != nil {
 		return err
 	}
 	if !r.Met {

@@ -108,11 +108,11 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 		args[i] = strings.NewReplacer(replace...).Replace(arg)
 	}
 
-	c := exec.Command(path, args...)
-	c.Stdin, c.Stdout, c.Stderr, c.Env = os.Stdin, os.Stdout, os.Stderr, env
+	cmd := exec.Command(path, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
 
 	// It dies with this process, however that ends: otherwise it would keep the volumes mounted.
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 
 	// The kernel sends the signal when the thread that started it dies, not the process.
 	runtime.LockOSThread()
@@ -121,12 +121,12 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(signals)
 
-	if err := c.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("lab exec: %w", err)
 	}
 
 	done := make(chan error, 1)
-	go func() { done <- c.Wait() }()
+	go func() { done <- cmd.Wait() }()
 
 	for {
 		select {
@@ -134,7 +134,7 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 			if s == syscall.SIGINT && foreground {
 				continue // the terminal has already sent it, and many programs treat a second one differently
 			}
-			_ = c.Process.Signal(s)
+			_ = cmd.Process.Signal(s)
 		case err := <-done:
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) {

@@ -138,20 +138,20 @@ func (o *serverOptions) existing(address *existing.Address, sc *scenario.Scenari
 }
 
 // ask announces what will be done to a server and asks for confirmation.
-func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) error {
+func (o *serverOptions) ask(ctx context.Context, env *app, in *existing.Intent) error {
 	plan := printable(in.Plan())
 	for _, note := range in.Inspection.Notes {
-		fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(note))
+		fmt.Fprintf(env.stderr, "plimsoll: %s\n", printable(note))
 	}
 
 	if in.Inspection.Remove != "" && !o.keep {
-		fmt.Fprintf(a.stderr, "plimsoll: if this process is killed, clean up with: %s\n",
+		fmt.Fprintf(env.stderr, "plimsoll: if this process is killed, clean up with: %s\n",
 			printable(in.Inspection.Remove))
 	}
 
 	// The plan is printed even with --yes, so that logs show what was done.
 	if o.yes {
-		fmt.Fprintf(a.stderr, "plimsoll: %s\n", plan)
+		fmt.Fprintf(env.stderr, "plimsoll: %s\n", plan)
 		return nil
 	}
 
@@ -159,7 +159,7 @@ func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) er
 		return usagef("--yes confirms in advance", "this %s, and there is no terminal for the confirmation", plan)
 	}
 
-	fmt.Fprintf(a.stderr, "plimsoll: %s; continue? [y/N] ", plan)
+	fmt.Fprintf(env.stderr, "plimsoll: %s; continue? [y/N] ", plan)
 
 	// Reading a terminal cannot be cancelled, so it runs in a goroutine that an interrupt leaves
 	// behind.
@@ -176,7 +176,7 @@ func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) er
 		}
 		return errors.New("nothing was done")
 	case <-ctx.Done():
-		fmt.Fprintln(a.stderr)
+		fmt.Fprintln(env.stderr)
 		return context.Canceled
 	}
 }

@@ -113,8 +113,8 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 }
 
 // Run runs the scenario and writes the result.
-func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
-	variants, err := o.load(ctx, a, path)
+func (o *labRunOptions) Run(ctx context.Context, env *app, path string) error {
+	variants, err := o.load(ctx, env, path)
 	if err != nil {
 		return err
 	}
@@ -125,26 +125,26 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 		}
 	}
 
-	warn(a, variants)
+	warn(env, variants)
 
 	// A run against an existing server creates no volumes, so it needs no privileges.
 	if o.existing.server == "" {
-		if err := sweep(a); err != nil {
+		if err := sweep(env); err != nil {
 			return err
 		}
 	}
 
-	r, err := o.measure(ctx, a, path, variants[0])
+	r, err := o.measure(ctx, env, path, variants[0])
 	if err != nil {
 		return err
 	}
 
 	if o.output.value == "json" {
-		err = writeJSON(a, r)
+		err = writeJSON(env, r)
 	} else {
 		origin := o.origin(path, variants)
 		origin.Command = o.given
-		err = a.write(results.LabRunOf(r, origin), o.output, o.textOptions(a))
+		err = env.write(results.LabRunOf(r, origin), o.output, o.textOptions(env))
 	}
 
 	if err != nil {
@@ -160,7 +160,8 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 }
 
 // measure runs the scenario with progress, and records it if requested.
-func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v variant) (*run.Result, error) {
+func (o *labRunOptions) measure(ctx context.Context, env *app, path string,
+	measured variant) (*run.Result, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -168,7 +169,7 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 
 	t := &tally{}
 	opt := run.Options{
-		Engines: engines.All().Labs(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value,
+		Engines: engines.All().Labs(), File: path, Sets: measured.sets, FileSystem: o.lab.filesystem.value,
 		Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		// JSON always has the series; text needs them only for charts.
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { reportLab(t, p) },
@@ -181,15 +182,15 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	}
 
 	if o.existing.server != "" {
-		if err := o.existing.prepare(ctx, a, v.sc, &opt); err != nil {
+		if err := o.existing.prepare(ctx, env, measured.sc, &opt); err != nil {
 			return nil, err
 		}
 	}
 
-	stop := a.meter(t).show()
+	stop := env.meter(t).show()
 	defer stop()
 	if o.verbose {
-		opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
+		opt.Log = func(line string) { fmt.Fprintf(env.stderr, "plimsoll: %s\n", printable(line)) }
 	}
 
 	var kept *simulatedRecording
@@ -200,7 +201,7 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 		opt.Record = kept.disk
 	}
 
-	r, err := run.Run(ctx, v.sc, opt)
+	r, err := run.Run(ctx, measured.sc, opt)
 	if kept != nil {
 		err = kept.close(err)
 	}

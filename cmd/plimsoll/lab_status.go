@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-func newLabStatusCommand(a *app) *cobra.Command {
+func newLabStatusCommand(env *app) *cobra.Command {
 	var output choice
 	var watch bool
 	cmd := &cobra.Command{
@@ -30,7 +30,7 @@ func newLabStatusCommand(a *app) *cobra.Command {
 			}
 
 			// Leftovers of crashed runs are reported in any case, together with any other error.
-			left := leftBehind(a)
+			left := leftBehind(env)
 			var machines []*mount.Machine
 			var err error
 
@@ -46,11 +46,11 @@ func newLabStatusCommand(a *app) *cobra.Command {
 			}
 
 			if len(machines) == 0 {
-				fmt.Fprintln(a.stderr, "plimsoll: no volume is mounted")
+				fmt.Fprintln(env.stderr, "plimsoll: no volume is mounted")
 				return left
 			}
 
-			w := &labWatch{app: a, machines: machines, output: output}
+			w := &labWatch{app: env, machines: machines, output: output}
 			if watch {
 				return errors.Join(w.run(cmd.Context()), left)
 			}

@@ -202,8 +202,8 @@ func suiteOf(args []string) (s *table.Suite, folder string, err error) {
 }
 
 // measure runs the engines, one scenario at a time.
-func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) (*table.Measured, error) {
-	if err := sweep(a); err != nil {
+func (o *labTableOptions) measure(ctx context.Context, env *app, jobs []tableJob) (*table.Measured, error) {
+	if err := sweep(env); err != nil {
 		return nil, err
 	}
 
@@ -221,19 +221,19 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 			}
 
 			if err != nil {
-				fmt.Fprintf(a.stderr, "plimsoll: %s: skipped: %s\n", j.sc.Name, printable(err.Error()))
+				fmt.Fprintf(env.stderr, "plimsoll: %s: skipped: %s\n", j.sc.Name, printable(err.Error()))
 				continue
 			}
 
-			fmt.Fprintf(a.stderr, "plimsoll: %d of %d, %s: %s in %.0f s\n", round*len(jobs)+i+1,
+			fmt.Fprintf(env.stderr, "plimsoll: %d of %d, %s: %s in %.0f s\n", round*len(jobs)+i+1,
 				o.runs*len(jobs), j.sc.Name,
 				r.Lab.Server, time.Since(began).Seconds())
 			for _, remark := range r.Lab.Remarks {
-				fmt.Fprintf(a.stderr, "  %s\n", printable(remark))
+				fmt.Fprintf(env.stderr, "  %s\n", printable(remark))
 			}
 
 			m := table.Measurement{
-				Run: j.Name, Date: a.now().UTC().Format(time.DateOnly), Server: r.Lab.Server, Kernel: r.Lab.Kernel,
+				Run: j.Name, Date: env.now().UTC().Format(time.DateOnly), Server: r.Lab.Server, Kernel: r.Lab.Kernel,
 				Cores:    r.Lab.Cores,
 				Doubtful: r.Lab.Saturated || r.Lab.Dispatch.Behind, Figures: table.FiguresOf(r.Result),
 			}

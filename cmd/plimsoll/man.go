@@ -96,66 +96,66 @@ func documented(c *cobra.Command) []*cobra.Command {
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 // manPage is a command's page in the macros of man(7).
-func manPage(c *cobra.Command, at time.Time) string {
-	var b strings.Builder
-	name := manName(c)
-	fmt.Fprintf(&b, ".TH %s 1 %s \"plimsoll %s\" \"User Commands\"\n", roffWord(strings.ToUpper(name)),
+func manPage(cmd *cobra.Command, at time.Time) string {
+	var page strings.Builder
+	name := manName(cmd)
+	fmt.Fprintf(&page, ".TH %s 1 %s \"plimsoll %s\" \"User Commands\"\n", roffWord(strings.ToUpper(name)),
 		at.Format(time.DateOnly), roffText(thisBuild().Version))
-	b.WriteString(".ad l\n.nh\n") // left-aligned without hyphenation: many words are commands
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roffText(name), roffText(strings.ToLower(c.Short[:1])+c.Short[1:]))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n", roffBold(c.UseLine()))
+	page.WriteString(".ad l\n.nh\n") // left-aligned without hyphenation: many words are commands
+	fmt.Fprintf(&page, ".SH NAME\n%s \\- %s\n", roffText(name), roffText(strings.ToLower(cmd.Short[:1])+cmd.Short[1:]))
+	fmt.Fprintf(&page, ".SH SYNOPSIS\n.nf\n%s\n", roffBold(cmd.UseLine()))
 
-	if c.HasAvailableSubCommands() {
-		b.WriteString(roffBold(c.CommandPath()+" COMMAND ...") + "\n")
+	if cmd.HasAvailableSubCommands() {
+		page.WriteString(roffBold(cmd.CommandPath()+" COMMAND ...") + "\n")
 	}
 
-	b.WriteString(".fi\n.SH DESCRIPTION\n")
-	long := c.Long
+	page.WriteString(".fi\n.SH DESCRIPTION\n")
+	long := cmd.Long
 	if long == "" {
-		long = c.Short + "."
+		long = cmd.Short + "."
 	}
 
-	roffParagraphs(&b, long)
+	roffParagraphs(&page, long)
 	// Hidden commands are for scripts and completion, and have no page.
-	if subs := availableBelow(c); len(subs) > 0 {
-		b.WriteString(".SH COMMANDS\n")
+	if subs := availableBelow(cmd); len(subs) > 0 {
+		page.WriteString(".SH COMMANDS\n")
 		for _, sub := range subs {
-			fmt.Fprintf(&b, ".TP\n%s\n%s.\n", roffBold(sub.Name()), roffText(sub.Short))
+			fmt.Fprintf(&page, ".TP\n%s\n%s.\n", roffBold(sub.Name()), roffText(sub.Short))
 		}
 	}
 
 	// cobra adds --help only when a command runs.
-	c.InitDefaultHelpFlag()
-	if c.HasAvailableLocalFlags() {
-		b.WriteString(".SH OPTIONS\n")
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { roffOption(&b, f) })
+	cmd.InitDefaultHelpFlag()
+	if cmd.HasAvailableLocalFlags() {
+		page.WriteString(".SH OPTIONS\n")
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { roffOption(&page, f) })
 	}
 
-	if c.Example != "" {
-		b.WriteString(".SH EXAMPLES\n.nf\n")
-		for line := range strings.Lines(c.Example) {
-			b.WriteString(roffText(strings.TrimRight(line, "\n")) + "\n")
+	if cmd.Example != "" {
+		page.WriteString(".SH EXAMPLES\n.nf\n")
+		for line := range strings.Lines(cmd.Example) {
+			page.WriteString(roffText(strings.TrimRight(line, "\n")) + "\n")
 		}
-		b.WriteString(".fi\n")
+		page.WriteString(".fi\n")
 	}
 
-	b.WriteString(".SH EXIT STATUS\n")
+	page.WriteString(".SH EXIT STATUS\n")
 	for line := range strings.Lines(exitCodes) {
 		if code, text, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
-			fmt.Fprintf(&b, ".TP\n%s\n%s\n", roffBold(code), roffText(text))
+			fmt.Fprintf(&page, ".TP\n%s\n%s\n", roffBold(code), roffText(text))
 		}
 	}
 
 	// Variables apply to all commands, so only the program's page lists them.
-	if !c.HasParent() {
-		b.WriteString(".SH ENVIRONMENT\n")
+	if !cmd.HasParent() {
+		page.WriteString(".SH ENVIRONMENT\n")
 		for _, v := range environment {
-			fmt.Fprintf(&b, ".TP\n%s\n%s\n", roffBold(v.name), roffText(v.text))
+			fmt.Fprintf(&page, ".TP\n%s\n%s\n", roffBold(v.name), roffText(v.text))
 		}
 	}
 
-	roffSeeAlso(&b, c)
-	return b.String()
+	roffSeeAlso(&page, cmd)
+	return page.String()
 }
 
 // environment lists the variables that every command reads.

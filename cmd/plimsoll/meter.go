@@ -136,45 +136,45 @@ func (m *meter) bar(part float64) string {
 }
 
 // text describes the progress: the amount done, the rate, and the time left.
-func (m *meter) text(w work, now time.Time) string {
-	switch w.unit {
+func (m *meter) text(progress work, now time.Time) string {
+	switch progress.unit {
 	case unitTime:
-		if w.total > 0 {
-			text := fmt.Sprintf("%s %s of %s", w.phase, units.Seconds(w.done), units.Seconds(w.total))
-			if w.live != "" { // it changes, so it comes first where the line is narrow
-				text += "; " + w.live
+		if progress.total > 0 {
+			text := fmt.Sprintf("%s %s of %s", progress.phase, units.Seconds(progress.done), units.Seconds(progress.total))
+			if progress.live != "" { // it changes, so it comes first where the line is narrow
+				text += "; " + progress.live
 			}
 			if m.ends != "" {
 				text += "; " + m.ends
 			}
 			return text
 		}
-		return fmt.Sprintf("%s for %s; Ctrl-C stops it", w.phase, units.Seconds(w.done))
+		return fmt.Sprintf("%s for %s; Ctrl-C stops it", progress.phase, units.Seconds(progress.done))
 	case unitSteps:
-		if w.total == 0 { // the total is not known
-			return w.phase
+		if progress.total == 0 { // the total is not known
+			return progress.phase
 		}
-		if w.things != "" {
-			return m.countText(w, now)
+		if progress.things != "" {
+			return m.countText(progress, now)
 		}
-		return fmt.Sprintf("%s %.0f of %.0f", w.phase, w.done, w.total)
+		return fmt.Sprintf("%s %.0f of %.0f", progress.phase, progress.done, progress.total)
 	}
 
-	text := fmt.Sprintf("%s %s", w.phase, units.Bytes(w.done))
-	if w.total > 0 {
-		text += fmt.Sprintf(" of %s (%s)", units.Bytes(w.total), units.Percent(w.done/w.total))
+	text := fmt.Sprintf("%s %s", progress.phase, units.Bytes(progress.done))
+	if progress.total > 0 {
+		text += fmt.Sprintf(" of %s (%s)", units.Bytes(progress.total), units.Percent(progress.done/progress.total))
 	}
 
 	// Without progress since the start there is no rate to estimate from.
 	took := now.Sub(m.since).Seconds()
-	if took <= 0 || w.done <= m.from {
+	if took <= 0 || progress.done <= m.from {
 		return text
 	}
 
-	rate := (w.done - m.from) / took
+	rate := (progress.done - m.from) / took
 	text += fmt.Sprintf(", %s/s", units.Bytes(rate))
-	if w.total > w.done {
-		text += fmt.Sprintf(", %s left", units.Seconds((w.total-w.done)/rate))
+	if progress.total > progress.done {
+		text += fmt.Sprintf(", %s left", units.Seconds((progress.total-progress.done)/rate))
 	}
 
 	return text

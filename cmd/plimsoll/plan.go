@@ -169,19 +169,19 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 }
 
 // Run makes the plan and writes it. The exit code is 3 if no layout meets the objective.
-func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Options) error {
+func (o *planOptions) Run(cmd *cobra.Command, env *app, args []string, opt plan.Options) error {
 	ctx, path := cmd.Context(), strings.Join(publicWords(args), " ")
-	if err := a.pageGoesSomewhere(o.output); err != nil {
+	if err := env.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
 
-	if err := a.loadCatalog(); err != nil {
+	if err := env.loadCatalog(); err != nil {
 		return err
 	}
 
 	// The region may be known only from the sources, so they are read before the options are
 	// complete.
-	d, err := o.deployed(cmd, a, args, opt.Sets)
+	deployed, err := o.deployed(cmd, env, args, opt.Sets)
 	if err != nil {
 		return err
 	}
@@ -200,8 +200,8 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	if o.isNew {
 		t.setStage("looking for a machine that is large enough", 0, 0)
 	}
-	stop := a.meter(t).show()
-	p, err := o.makePlan(ctx, a, d, path, opt, func(platform string) {
+	stop := env.meter(t).show()
+	made, err := o.makePlan(ctx, env, deployed, path, opt, func(platform string) {
 		on = platform + ": "
 		t.setStage(on+"looking for a machine that is large enough", 0, 0)
 	})
@@ -213,23 +213,24 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 
 	if o.output.value == "json" {
 		// The JSON carries the scenario, so that emit and rollout need no other file.
-		p.Scenario.Text = string(d.text())
-		err = writeJSON(a, p)
+		made.Scenario.Text = string(deployed.text())
+		err = writeJSON(env, made)
 	} else {
-		err = a.screen(results.Plan(p, o.origin(path, p, d.command)), o.output, o.textOptions(a), o.full)
+		err = env.screen(results.Plan(made, o.origin(path, made, deployed.command)), o.output,
+			o.textOptions(env), o.full)
 	}
 
 	if err != nil {
 		return err
 	}
 
-	if err := o.target.write(ctx, a, d, p); err != nil {
+	if err := o.target.write(ctx, env, deployed, made); err != nil {
 		return err
 	}
 
 	// The result is written even if no layout qualifies; only the exit code reports the failure.
-	if p.Chosen == nil {
-		return &failure{code: exitFindings, err: errors.New(p.Statements[0].Text), hint: unmetHint(p)}
+	if made.Chosen == nil {
+		return &failure{code: exitFindings, err: errors.New(made.Statements[0].Text), hint: unmetHint(made)}
 	}
 
 	return nil

@@ -132,20 +132,20 @@ func (t *planTarget) named(name string) (plan.Target, error) {
 }
 
 // write writes the files of the layout that a plan chose.
-func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.Plan) error {
-	if t.emit.dir == "" || p.Chosen == nil {
+func (t *planTarget) write(ctx context.Context, env *app, d *deployment, made *plan.Plan) error {
+	if t.emit.dir == "" || made.Chosen == nil {
 		return nil
 	}
 
 	// The current layout already meets the objective.
-	if len(p.Chosen.Changes) == 0 {
-		fmt.Fprintf(a.stderr, "plimsoll: nothing changes, so nothing is written to %s\n", printable(t.emit.dir))
+	if len(made.Chosen.Changes) == 0 {
+		fmt.Fprintf(env.stderr, "plimsoll: nothing changes, so nothing is written to %s\n", printable(t.emit.dir))
 		return nil
 	}
 
-	chosen := &emit.Request{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts,
-		Sets: p.Chosen.Sets, New: p.New}
-	layout, err := chosen.Transition(a.deployments())
+	chosen := &emit.Request{File: made.Scenario.File, Text: string(d.text()), Facts: made.Scenario.Facts,
+		Sets: made.Chosen.Sets, New: made.New}
+	layout, err := chosen.Transition(env.deployments())
 	if err != nil {
 		return asEmitFailure(err)
 	}
@@ -156,7 +156,7 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 	}
 
 	opt.Skip = true // the platform has a target for each
-	platform, err := emit.PlatformNamed(p.To)
+	platform, err := emit.PlatformNamed(made.To)
 	if err != nil {
 		return asEmitFailure(err)
 	}
@@ -167,12 +167,12 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 	}
 
 	report := r.Report(layout)
-	t.emit.warnLeft(a, report)
+	t.emit.warnLeft(env, report)
 	if err := t.emit.write(r, report); err != nil {
 		return asEmitFailure(err)
 	}
 
-	fmt.Fprintf(a.stderr, "plimsoll: %d files in %s; README.md there says how to apply them\n", len(r.Files),
+	fmt.Fprintf(env.stderr, "plimsoll: %d files in %s; README.md there says how to apply them\n", len(r.Files),
 		printable(t.emit.dir))
 	return nil
 }

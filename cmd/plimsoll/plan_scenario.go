@@ -58,15 +58,15 @@ type deployment struct {
 
 // deployed reads what to plan for: a scenario file, or, for sources, the scenario that would have
 // produced them.
-func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
+func (o *planOptions) deployed(cmd *cobra.Command, env *app, args []string,
 	sets []scenario.Set) (*deployment, error) {
-	i := slices.IndexFunc(args, func(arg string) bool { return !a.isSource(cmd.Context(), arg) })
+	i := slices.IndexFunc(args, func(arg string) bool { return !env.isSource(cmd.Context(), arg) })
 	switch {
 	case i < 0 && o.isNew:
 		return nil, usagef("leave --new out, or give a scenario: plimsoll init writes one",
 			"plan: --new is for a deployment that does not exist yet, and %s is a source", args[0])
 	case i < 0:
-		return o.recorded(cmd, a, args, sets)
+		return o.recorded(cmd, env, args, sets)
 	case len(args) > 1:
 		return nil, usagef("give one scenario, or sources that cover the same time",
 			"plan: %s is not a source, and there are %d arguments", args[i], len(args))
@@ -86,7 +86,7 @@ func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
 		}
 	}
 
-	file, err := openScenario(cmd.Context(), a.language(), args[0])
+	file, err := openScenario(cmd.Context(), env.language(), args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +101,10 @@ func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
 }
 
 // recorded fits a scenario to sources.
-func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string,
+func (o *planOptions) recorded(cmd *cobra.Command, env *app, args []string,
 	sets []scenario.Set) (*deployment, error) {
 	f := &o.reading
-	if err := f.validateReading(cmd, args, a.now()); err != nil {
+	if err := f.validateReading(cmd, args, env.now()); err != nil {
 		return nil, err
 	}
 
@@ -125,7 +125,7 @@ func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string,
 		words[i] = shellword.Quote(w)
 	}
 
-	fitted, err := f.fit(cmd.Context(), a, args)
+	fitted, err := f.fit(cmd.Context(), env, args)
 	if err != nil {
 		return nil, asFitFailure(err)
 	}
@@ -135,11 +135,11 @@ func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string,
 	}
 
 	for _, r := range fitted.Remarks {
-		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
+		fmt.Fprintf(env.stderr, "plimsoll: note: %s\n", printable(r))
 	}
 
 	d := &deployment{text: fitted.YAML, command: strings.Join(words, " ")}
-	if d.scenario, err = fitted.Scenario(a.language(), sets...); err != nil {
+	if d.scenario, err = fitted.Scenario(env.language(), sets...); err != nil {
 		return nil, asPlanFailure(err)
 	}
 

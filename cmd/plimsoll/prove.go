@@ -143,11 +143,11 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		return usagef("", "--after-from %s is before --before-to %s", o.afterFrom, o.beforeTo)
 	}
 
-	c := &o.compare
-	if c.Confidence, err = units.ParseRatio(o.confidence); err != nil {
+	compare := &o.compare
+	if compare.Confidence, err = units.ParseRatio(o.confidence); err != nil {
 		return usagef("for example --confidence 95%", "--confidence: %w", err)
 	}
-	if c.Confidence < confidenceLeast || c.Confidence > confidenceMost {
+	if compare.Confidence < confidenceLeast || compare.Confidence > confidenceMost {
 		return usagef("95% is usual", "--confidence %s: want %s to %s", o.confidence, "50%", "99.9%")
 	}
 	if len(o.require) > requirementsMax {
@@ -159,34 +159,34 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		if err != nil {
 			return usagef("for example --require 'write_p99 < 25ms'", "--require: %w", err)
 		}
-		c.Require = append(c.Require, b)
+		compare.Require = append(compare.Require, b)
 	}
 
-	if c.CostBefore, err = parseMonthly("--cost-before", o.costBefore); err != nil {
+	if compare.CostBefore, err = parseMonthly("--cost-before", o.costBefore); err != nil {
 		return err
 	}
 
-	if c.CostAfter, err = parseMonthly("--cost-after", o.costAfter); err != nil {
+	if compare.CostAfter, err = parseMonthly("--cost-after", o.costAfter); err != nil {
 		return err
 	}
 
-	c.Seed = random.Seed(o.seed)
-	c.Pack = pack()
+	compare.Seed = random.Seed(o.seed)
+	compare.Pack = pack()
 
 	for _, name := range o.fixes {
-		if !slices.Contains(prove.Fixes(c.Pack), name) {
-			return usagef("known: "+strings.Join(prove.Fixes(c.Pack), ", "), "--fix %q: there is no such fix", name)
+		if !slices.Contains(prove.Fixes(compare.Pack), name) {
+			return usagef("known: "+strings.Join(prove.Fixes(compare.Pack), ", "), "--fix %q: there is no such fix", name)
 		}
 	}
 
-	c.Fixes = o.fixes
+	compare.Fixes = o.fixes
 
 	// --from and --to bound both recordings. The more specific flags only narrow them.
-	c.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
-	c.After = prove.Window{From: o.fromAt, To: o.toAt}
+	compare.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
+	compare.After = prove.Window{From: o.fromAt, To: o.toAt}
 
 	if o.afterFromAt.After(o.fromAt) {
-		c.After.From = o.afterFromAt
+		compare.After.From = o.afterFromAt
 	}
 
 	return nil
@@ -321,15 +321,15 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string,
 }
 
 // verdict returns the error of --strict and --require, if their condition holds.
-func (o *proveOptions) verdict(r *prove.Report) error {
-	if r.Short != nil {
-		return &failure{code: exitNotYet, err: errors.New("not proved yet: " + r.Short.Text), hint: r.Short.Hint}
+func (o *proveOptions) verdict(report *prove.Report) error {
+	if report.Short != nil {
+		return &failure{code: exitNotYet, err: errors.New("not proved yet: " + report.Short.Text), hint: report.Short.Hint}
 	}
 
 	// A requirement that is met under a lighter load proves nothing, so it implies --strict.
-	if !r.Workload.Comparable && (o.strict || len(r.Requirements) > 0) {
+	if !report.Workload.Comparable && (o.strict || len(report.Requirements) > 0) {
 		var why []string
-		for _, c := range r.Workload.Checks {
+		for _, c := range report.Workload.Checks {
 			if !c.OK {
 				why = append(why, c.Name+" "+c.Text)
 			}
@@ -339,7 +339,7 @@ func (o *proveOptions) verdict(r *prove.Report) error {
 	}
 
 	var errs []error
-	for _, q := range r.Requirements {
+	for _, q := range report.Requirements {
 		if q.Outcome != prove.Met {
 			errs = append(errs, fmt.Errorf("%s: %s", q.Outcome, q.Text))
 		}
@@ -350,7 +350,7 @@ func (o *proveOptions) verdict(r *prove.Report) error {
 	}
 
 	hint := ""
-	for _, q := range r.Requirements {
+	for _, q := range report.Requirements {
 		switch {
 		// A missing figure takes precedence: recording longer would not provide it.
 		case q.Outcome == prove.NotMeasured:

@@ -32,7 +32,7 @@ func addAtMark(cmd *cobra.Command, o *proveOptions) {
 
 // splitAtMark returns both sides of one source: up to the mark, and from the mark on, after the
 // settling time. pflag passes a word after --at-mark without = as an argument.
-func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([]string, error) {
+func (o *proveOptions) splitAtMark(cmd *cobra.Command, env *app, args []string) ([]string, error) {
 	if o.beforeTo != "" || o.afterFrom != "" {
 		return nil, usagef("leave out one of them", "--at-mark sets what --before-to and --after-from do")
 	}
@@ -54,12 +54,12 @@ func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([
 	}
 
 	args = args[:1]
-	if err := o.sourceOptions.Validate(cmd, args, a.now()); err != nil {
+	if err := o.sourceOptions.Validate(cmd, args, env.now()); err != nil {
 		return nil, err
 	}
 
 	// Opened here only for the marks. prove opens the source again for each side.
-	inputs, err := o.open(cmd.Context(), a, args)
+	inputs, err := o.open(cmd.Context(), env, args)
 	if err != nil {
 		return nil, err
 	}

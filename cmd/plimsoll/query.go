@@ -83,7 +83,7 @@ func (o *queryOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 }
 
 // Run reads the metrics that the expression needs and evaluates it.
-func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text string) error {
+func (o *queryOptions) Run(ctx context.Context, env *app, args []string, text string) error {
 	expr, err := query.Parse(text)
 	if err != nil {
 		return usagef("the last argument is the expression", "query: %w", err)
@@ -91,7 +91,7 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 
 	o.lookback = expr.Lookback()
 	var seen names
-	r, done, err := o.reader(ctx, a, args, func(metric string) bool {
+	r, done, err := o.reader(ctx, env, args, func(metric string) bool {
 		// Names of metrics that are not read are kept for suggestions if the expression matches
 		// nothing.
 		seen.add(metric)
@@ -121,7 +121,7 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 		return err
 	}
 
-	if err := o.write(a, found); err != nil || sampled == nil {
+	if err := o.write(env, found); err != nil || sampled == nil {
 		return err
 	}
 
@@ -207,8 +207,8 @@ func responseOf(r *query.Result, moment bool) response {
 // be queried directly, otherwise all of them in memory. done closes it.
 func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 	want func(string) bool) (r recording.Reader, done func(), err error) {
-	t := &tally{}
-	stop := a.meter(t).show()
+	counts := &tally{}
+	stop := a.meter(counts).show()
 	defer stop()
 
 	inputs, err := o.open(ctx, a, args)
@@ -248,7 +248,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 		}
 	}
 
-	if err = o.readAll(ctx, inputs, both, t, func(i int) recording.Writer { return own[i] }); err != nil ||
+	if err = o.readAll(ctx, inputs, both, counts, func(i int) recording.Writer { return own[i] }); err != nil ||
 		len(inputs) == 1 {
 		return memory, done, err
 	}
@@ -261,7 +261,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 	to := labelled(l, memory)
 	for i, r := range readers {
 		if err == nil {
-			err = copyReader(copying, r, to(i), o.readFrom(), o.toAt, t)
+			err = copyReader(copying, r, to(i), o.readFrom(), o.toAt, counts)
 		}
 	}
 

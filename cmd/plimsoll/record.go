@@ -48,19 +48,19 @@ func (o *recordOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 }
 
 // Run records until the sources end, --for is over, or the context ends.
-func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
+func (o *recordOptions) Run(ctx context.Context, env *app, args []string) error {
+	if err := env.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
 	if o.push.url != "" {
-		return o.runPush(ctx, a, args)
+		return o.runPush(ctx, env, args)
 	}
 
-	t := &tally{}
-	stop := a.meter(t).show()
+	counts := &tally{}
+	stop := env.meter(counts).show()
 	defer stop()
 
-	inputs, err := o.open(ctx, a, args)
+	inputs, err := o.open(ctx, env, args)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 
 	// no one reads its output
 	go onUserSignal(marking, func() { _ = disk.Mark(recording.Mark{At: time.Now(), Text: signalMark}) })
-	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
-	err = o.record(ctx, inputs, w, t)
+	counted := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
+	err = o.record(ctx, inputs, counted, counts)
 
 	interrupted := ctx.Err() != nil
 
@@ -90,15 +90,15 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 
 	// Closing writes the last block. The signal handler must not abandon it.
-	if a.closing != nil {
-		a.closing.Store(true)
-		defer a.closing.Store(false)
+	if env.closing != nil {
+		env.closing.Store(true)
+		defer env.closing.Store(false)
 	}
 
 	err = recording.Ended(o.out, err, disk.Close())
 	stop()
-	a.reportLost(w.damaged)
-	if w.samples == 0 {
+	env.reportLost(counted.damaged)
+	if counted.samples == 0 {
 		if errors.Is(statErr, os.ErrNotExist) && recording.IsRecording(o.out) {
 			err = errors.Join(err, os.RemoveAll(o.out)) // created by this run, and empty
 		}
@@ -106,12 +106,12 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 			return context.Canceled
 		}
 		if err == nil {
-			err = o.nothing(ctx, a, args, "nothing was recorded")
+			err = o.nothing(ctx, env, args, "nothing was recorded")
 		}
 		return err
 	}
 
-	if reported := o.report(a, w, interrupted); err == nil {
+	if reported := o.report(env, counted, interrupted); err == nil {
 		err = reported
 	}
 

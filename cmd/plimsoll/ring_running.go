@@ -34,13 +34,13 @@ func (a *app) runningWatches(proc string) []runningWatch {
 	}
 
 	var out []runningWatch
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
 
-		line, err := os.ReadFile(filepath.Join(proc, e.Name(), "cmdline"))
+		line, err := os.ReadFile(filepath.Join(proc, entry.Name(), "cmdline"))
 		if err != nil {
 			continue
 		}
@@ -58,7 +58,7 @@ func (a *app) runningWatches(proc string) []runningWatch {
 
 		folder := cmd.Flag("out").Value.String()
 		if folder != "" && !filepath.IsAbs(folder) {
-			cwd, err := os.Readlink(filepath.Join(proc, e.Name(), "cwd"))
+			cwd, err := os.Readlink(filepath.Join(proc, entry.Name(), "cwd"))
 			if err != nil {
 				continue // another user's
 			}

@@ -100,14 +100,14 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 }
 
 // Run starts a rollout, resumes one, or shows its state.
-func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
-	if err := errors.Join(a.pageGoesSomewhere(o.output), a.loadCatalog()); err != nil {
+func (o *rolloutOptions) Run(ctx context.Context, env *app, args []string) error {
+	if err := errors.Join(env.pageGoesSomewhere(o.output), env.loadCatalog()); err != nil {
 		return err
 	}
 
 	o.dir = cmp.Or(o.dir, rolloutDir)
 	if len(args) == 0 && !o.begun() && !o.dryRun {
-		return o.look(ctx, a)
+		return o.look(ctx, env)
 	}
 
 	// Remember whether the folder existed, because OpenFolder creates it.
@@ -138,7 +138,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 
-	r, err := rollout.New(a.rollouts(), folder, state, o.options(a))
+	r, err := rollout.New(env.rollouts(), folder, state, o.options(env))
 	if err == nil {
 		err = o.act(ctx, r, len(args) > 0)
 	}
@@ -152,7 +152,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 
-	return errors.Join(o.show(ctx, a, r, false), err)
+	return errors.Join(o.show(ctx, env, r, false), err)
 }
 
 // look shows the state of a rollout, even while another process is working on it.

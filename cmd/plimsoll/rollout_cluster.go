@@ -100,17 +100,17 @@ func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 }
 
 // Run starts a rollout on a cluster, resumes one, or shows its state.
-func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *rolloutModes) error {
+func (o *clusterRollout) Run(ctx context.Context, env *app, args []string, modes *rolloutModes) error {
 	claims, err := claimsOf("rollout", o.claims)
 	if err != nil {
 		return err
 	}
 
-	if err := errors.Join(a.pageGoesSomewhere(modes.output), a.loadCatalog()); err != nil {
+	if err := errors.Join(env.pageGoesSomewhere(modes.output), env.loadCatalog()); err != nil {
 		return err
 	}
 
-	c, at, err := o.open(o.on)
+	client, at, err := o.open(o.on)
 	if err != nil {
 		return err
 	}
@@ -122,9 +122,9 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 	}
 
 	opt := pods.Options{
-		Engines: a.deployments(), Container: o.container, Claims: claims, Patience: o.patience,
-		Say:      a.saysStep,
-		Recorder: recorderOf(a), Dir: dir, RecordFor: modes.recordFor,
+		Engines: env.deployments(), Container: o.container, Claims: claims, Patience: o.patience,
+		Say:      env.saysStep,
+		Recorder: recorderOf(env), Dir: dir, RecordFor: modes.recordFor,
 	}
 
 	// Without recordings, the sources are not needed.
@@ -132,13 +132,13 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 		opt.Sources = o.record
 	}
 
-	var r *pods.Rollout
+	var rollout *pods.Rollout
 	if len(args) > 0 {
 		var plan *emit.Request
 		if plan, err = readPlan(ctx, args[0]); err == nil {
-			r, err = pods.New(ctx, c, at, plan, opt)
+			rollout, err = pods.New(ctx, client, at, plan, opt)
 		}
-	} else if r, err = pods.Open(ctx, c, at, opt); err == nil && r == nil {
+	} else if rollout, err = pods.Open(ctx, client, at, opt); err == nil && rollout == nil {
 		err = usagef("plimsoll rollout PLAN.json --on "+at.String()+" begins one",
 			"rollout: there is no rollout of %s", at)
 	}
@@ -150,11 +150,11 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 	switch {
 	case modes.dryRun:
 	case modes.undo:
-		err = r.Undo(ctx)
+		err = rollout.Undo(ctx)
 	case modes.finish:
-		err = r.Finish()
+		err = rollout.Finish()
 	case modes.resume, len(args) > 0:
-		err = r.Run(ctx)
+		err = rollout.Run(ctx)
 	}
 
 	if errors.Is(err, steps.ErrInterrupted) {
@@ -164,7 +164,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 
 	// The state is shown even after an error: the user needs it to choose between --resume and
 	// --undo.
-	return errors.Join(o.show(ctx, a, r, modes), err)
+	return errors.Join(o.show(ctx, env, rollout, modes), err)
 }
 
 func (o *clusterRollout) show(ctx context.Context, a *app, r *pods.Rollout, modes *rolloutModes) error {

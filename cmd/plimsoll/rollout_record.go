@@ -56,27 +56,27 @@ func recorderOf(a *app) *steps.Recorder {
 // recordPeriod records for a rollout. It samples the live sources, then reads the same period from
 // servers that keep a history. If there are only such servers and the past will do, it does not
 // wait.
-func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
-	o := &recordOptions{out: p.Dir}
-	o.zone, o.period, o.duration = time.Local, time.Second, p.Long
-	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o700); err != nil {
+func recordPeriod(ctx context.Context, env *app, period steps.Period) error {
+	opt := &recordOptions{out: period.Dir}
+	opt.zone, opt.period, opt.duration = time.Local, time.Second, period.Long
+	if err := os.MkdirAll(filepath.Dir(period.Dir), 0o700); err != nil {
 		return err
 	}
 
 	select {
-	case <-time.After(p.Settle):
+	case <-time.After(period.Settle):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 
-	t := &tally{}
-	stop := a.meter(t).show()
+	counts := &tally{}
+	stop := env.meter(counts).show()
 	defer stop()
 
 	// The period begins only after the settling time.
-	from := a.now()
+	from := env.now()
 
-	inputs, err := o.open(ctx, a, p.Sources)
+	inputs, err := opt.open(ctx, env, period.Sources)
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,11 @@ func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 	}
 
 	// History servers already have the past, so nothing has to be waited for.
-	if !live && p.Past {
-		from = from.Add(-p.Long)
+	if !live && period.Past {
+		from = from.Add(-period.Long)
 	}
 
-	disk, err := recording.Create(p.Dir, recording.DiskOptions{})
+	disk, err := recording.Create(period.Dir, recording.DiskOptions{})
 	if err != nil {
 		closeAll(inputs)
 		return err
@@ -99,12 +99,12 @@ func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 
 	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
 	if live {
-		err = o.sample(ctx, inputs, w, t)
+		err = opt.sample(ctx, inputs, w, counts)
 	}
 
 	closeAll(inputs)
 	if err == nil {
-		err = o.readHistory(ctx, a, p, from, w, t)
+		err = opt.readHistory(ctx, env, period, from, w, counts)
 	}
 
 	if err := errors.Join(err, disk.Close(), ctx.Err()); err != nil {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/base/inputerror"
 )
 
-func newRootCommand(a *app) *cobra.Command {
+func newRootCommand(env *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "plimsoll",
 		SilenceErrors: true,
@@ -26,9 +26,9 @@ func newRootCommand(a *app) *cobra.Command {
 		if err := checkOutputs(cmd); err != nil {
 			return err
 		}
-		return a.applySettings(cmd)
+		return env.applySettings(cmd)
 	}
-	root.SetOut(a.stdout) // cobra's completion command keeps it
+	root.SetOut(env.stdout) // cobra's completion command keeps it
 	var version bool
 	root.Flags().BoolVar(&version, "version", false, "print the version and exit; also: plimsoll version")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -36,20 +36,20 @@ func newRootCommand(a *app) *cobra.Command {
 		case len(args) > 0:
 			return unknownCommand(cmd, args[0])
 		case version:
-			return showVersion(a, choice{value: "text"})
+			return showVersion(env, choice{value: "text"})
 		}
 		return cmd.Help()
 	}
 
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-			a.helpless = unknownCommand(cmd, words[0]) // cobra would print the help of what contains it
+			env.helpless = unknownCommand(cmd, words[0]) // cobra would print the help of what contains it
 			return
 		}
-		out := &firstError{w: a.stdout}
-		a.writeHelp(out, cmd, a.wantsShortHelp())
+		out := &firstError{w: env.stdout}
+		env.writeHelp(out, cmd, env.wantsShortHelp())
 		if out.err != nil {
-			a.helpless = &failure{code: exitFailure, err: fmt.Errorf("help: %w", out.err)}
+			env.helpless = &failure{code: exitFailure, err: fmt.Errorf("help: %w", out.err)}
 		}
 	})
 
@@ -72,28 +72,28 @@ func newRootCommand(a *app) *cobra.Command {
 		return usagef(cmp.Or(similarFlag(cmd, err), seeHelp(cmd)), "%s: %w", verb(cmd), err)
 	})
 
-	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newWatchCommand(a), newMarkCommand(a),
-		newTopCommand(a), newRulesCommand(a), newVersionCommand(a), newCasebookCommand(a))
-	root.AddCommand(newQueryCommand(a), newMetricsCommand(a), newExportCommand(a))
-	root.AddCommand(newSimulateCommand(a))
-	root.AddCommand(newCatalogCommand(a))
-	root.AddCommand(newLabCommand(a))
-	root.AddCommand(newProbeCommand(a), newTraceCommand(a), newProveCommand(a))
-	root.AddCommand(newPlanCommand(a), newEmitCommand(a), newRolloutCommand(a))
-	root.AddCommand(newFitCommand(a), newDiscoverCommand(a), newInitCommand(a))
-	root.AddCommand(newMCPCommand(a), newManCommand(a))
+	root.AddCommand(newDiagnoseCommand(env), newRecordCommand(env), newWatchCommand(env), newMarkCommand(env),
+		newTopCommand(env), newRulesCommand(env), newVersionCommand(env), newCasebookCommand(env))
+	root.AddCommand(newQueryCommand(env), newMetricsCommand(env), newExportCommand(env))
+	root.AddCommand(newSimulateCommand(env))
+	root.AddCommand(newCatalogCommand(env))
+	root.AddCommand(newLabCommand(env))
+	root.AddCommand(newProbeCommand(env), newTraceCommand(env), newProveCommand(env))
+	root.AddCommand(newPlanCommand(env), newEmitCommand(env), newRolloutCommand(env))
+	root.AddCommand(newFitCommand(env), newDiscoverCommand(env), newInitCommand(env))
+	root.AddCommand(newMCPCommand(env), newManCommand(env))
 	addSchemas(root)
 	root.SetHelpCommand(newHelpCommand())
 
 	// Commands that cobra adds later would miss their descriptions and groups.
 	root.InitDefaultHelpCmd()
 	describe(root)
-	root.InitDefaultCompletionCmd(a.args...)
+	root.InitDefaultCompletionCmd(env.args...)
 	groupByStep(root)
 	acceptFormerFlags(root)
 	strictGroups(root)
 
-	if a.plugin {
+	if env.plugin {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl plimsoll"}
 	}
 

@@ -49,7 +49,7 @@ func ruleIDs() []string {
 	return ids
 }
 
-func newRulesShowCommand(a *app) *cobra.Command {
+func newRulesShowCommand(env *app) *cobra.Command {
 	var output choice
 	var verbose bool
 	cmd := &cobra.Command{
@@ -80,13 +80,13 @@ func newRulesShowCommand(a *app) *cobra.Command {
 				if len(fixPages(fixes)) > 0 {
 					d.Next = "plimsoll rules show -v " + r.ID + " prints the commands of its fixes"
 				}
-				return a.show(output, describedRule{row, fixes}, d)
+				return env.show(output, describedRule{row, fixes}, d)
 			}
 
 			d := results.Rule(&row, page, fixPages(fixes)...)
 			d.Sections = append(d.Sections, results.HowTested(tested(fixes)))
 
-			return a.show(output, describedRule{row, fixes}, d)
+			return env.show(output, describedRule{row, fixes}, d)
 		},
 	}
 

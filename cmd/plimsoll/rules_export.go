@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/judge/alerts"
 )
 
-func newRulesExportCommand(a *app) *cobra.Command {
+func newRulesExportCommand(env *app) *cobra.Command {
 	var (
 		to               choice
 		window, interval string
@@ -55,11 +55,11 @@ func newRulesExportCommand(a *app) *cobra.Command {
 			}
 
 			if dir == "" {
-				_, err := a.stdout.Write(text)
+				_, err := env.stdout.Write(text)
 				return err
 			}
 
-			return writeRules(a, filepath.Join(dir, alerts.FileName(to.value)), text)
+			return writeRules(env, filepath.Join(dir, alerts.FileName(to.value)), text)
 		},
 	}
 

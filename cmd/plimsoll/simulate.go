@@ -164,8 +164,8 @@ func warn(a *app, variants []variant) {
 // simulate runs the variants, one per core concurrently.
 func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	variants []variant) ([]*simulate.Result, error) {
-	t := &tally{}
-	stop := a.meter(t).show()
+	counts := &tally{}
+	stop := a.meter(counts).show()
 	defer stop()
 	var kept *simulatedRecording
 
@@ -179,11 +179,11 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	var mu sync.Mutex
 	seconds := make([]int, len(variants))
 	results := make([]*simulate.Result, len(variants))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 
-	for i, v := range variants {
-		g.Go(func() error {
+	for i, version := range variants {
+		group.Go(func() error {
 			opt := simulate.Options{Series: o.series || o.output.value != "json"}
 
 			// The first variant is the unchanged scenario.
@@ -191,7 +191,7 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 				opt.Record = kept.disk
 			}
 
-			total := int((v.sc.Run.Warmup + v.sc.Run.Duration).Std() / time.Second)
+			total := int((version.sc.Run.Warmup + version.sc.Run.Duration).Std() / time.Second)
 			opt.Progress = func(done, _ time.Duration) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -201,21 +201,21 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 				for _, s := range seconds {
 					sum += s
 				}
-				t.setCount("simulating", "seconds", sum, total*len(variants))
+				counts.setCount("simulating", "seconds", sum, total*len(variants))
 			}
 
-			r, err := simulate.Run(gctx, v.sc, opt)
+			r, err := simulate.Run(gctx, version.sc, opt)
 			if err != nil {
 				return err
 			}
 
-			r.Variant = v.name
+			r.Variant = version.name
 			results[i] = r
 			return nil
 		})
 	}
 
-	err := g.Wait()
+	err := group.Wait()
 	if kept != nil {
 		err = kept.close(err)
 	}

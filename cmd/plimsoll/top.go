@@ -105,8 +105,9 @@ func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 }
 
 // Run shows the sources on the terminal, or prints frames.
-func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
-	if !o.batch && (!a.stdout.terminal || !term.IsTerminal(int(os.Stdin.Fd())) || a.getenv("TERM") == "dumb") {
+func (o *topOptions) Run(ctx context.Context, env *app, args []string) error {
+	if !o.batch && (!env.stdout.terminal || !term.IsTerminal(int(os.Stdin.Fd())) ||
+		env.getenv("TERM") == "dumb") {
 		return &failure{code: exitUsage, err: errors.New("top needs a terminal for its screen and its keys"),
 			hint: "plimsoll top --once SOURCE prints one frame as text, --batch one after the other"}
 	}
@@ -118,7 +119,7 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 		defer cancel()
 	}
 
-	inputs, err := o.open(ctx, a, args)
+	inputs, err := o.open(ctx, env, args)
 	if err != nil {
 		return err
 	}
@@ -140,19 +141,19 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 		return usagef("plimsoll top host --trace auto", "--trace auto needs a live source, not a recording")
 	}
 
-	known, err := o.limits(a)
+	known, err := o.limits(env)
 	if err != nil {
 		return err
 	}
 
-	shown := o.options(a)
+	shown := o.options(env)
 	opt := top.Options{View: frame.View{Width: shown.Width, ASCII: shown.ASCII, Sources: o.named(inputs),
 		Zone: o.zone, Sort: o.sort()}, Color: shown.Color, At: o.atTime}
 	if live > 0 {
-		return o.live(ctx, a, inputs, known, opt)
+		return o.live(ctx, env, inputs, known, opt)
 	}
 
-	return o.replay(ctx, a, inputs, args, known, opt)
+	return o.replay(ctx, env, inputs, args, known, opt)
 }
 
 // sort is the order of --sort.
@@ -203,10 +204,11 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 	return errors.Join(shown, err)
 }
 
-func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []string, known headroom.Known,
+func (o *topOptions) replay(ctx context.Context, env *app, inputs []input, args []string,
+	known headroom.Known,
 	opt top.Options) error {
 	t := &tally{}
-	stop := a.meter(t).show()
+	stop := env.meter(t).show()
 	readers := make([]recording.Reader, len(inputs))
 
 	memories := make([]*recording.Memory, len(inputs))
@@ -242,7 +244,7 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 	}
 
 	opt.Feed = r
-	return o.show(ctx, a, opt)
+	return o.show(ctx, env, opt)
 }
 
 func (o *topOptions) show(ctx context.Context, a *app, opt top.Options) error {

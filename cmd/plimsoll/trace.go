@@ -56,37 +56,37 @@ func serverExample() string {
 }
 
 func newTraceCommand(a *app) *cobra.Command {
-	o := &traceOptions{}
+	opt := &traceOptions{}
 	cmd := &cobra.Command{
 		Use:  "trace [SAVED]",
 		Args: needArgs(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.Validate(cmd, args); err != nil {
+			if err := opt.Validate(cmd, args); err != nil {
 				return err
 			}
 			if len(args) == 1 {
-				return o.replay(cmd.Context(), a, args[0])
+				return opt.replay(cmd.Context(), a, args[0])
 			}
-			return o.Run(cmd.Context(), a)
+			return opt.Run(cmd.Context(), a)
 		},
 	}
 
 	f := cmd.Flags()
-	f.IntVar(&o.target.PID, "pid", 0, "trace this process, all its threads")
-	f.StringVar(&o.target.Unit, "unit", "", "trace the processes of this systemd unit")
-	f.StringVar(&o.target.Command, "command", "", "trace the processes that run this program")
-	f.StringVar(&o.target.Path, "path", "", "trace every process's calls on files below this folder")
-	f.DurationVar(&o.lasts, "for", time.Minute, "how long to trace; Ctrl-C ends earlier")
-	f.DurationVar(&o.slower, "slower-than",
+	f.IntVar(&opt.target.PID, "pid", 0, "trace this process, all its threads")
+	f.StringVar(&opt.target.Unit, "unit", "", "trace the processes of this systemd unit")
+	f.StringVar(&opt.target.Command, "command", "", "trace the processes that run this program")
+	f.StringVar(&opt.target.Path, "path", "", "trace every process's calls on files below this folder")
+	f.DurationVar(&opt.lasts, "for", time.Minute, "how long to trace; Ctrl-C ends earlier")
+	f.DurationVar(&opt.slower, "slower-than",
 		20*time.Millisecond, "explain calls that took at least so long; faster ones are counted")
-	f.StringVar(&o.save, "save", "", "write all events to this file: plimsoll trace FILE explains them again")
+	f.StringVar(&opt.save, "save", "", "write all events to this file: plimsoll trace FILE explains them again")
 	f.StringVar(
-		&o.perfetto, "perfetto",
+		&opt.perfetto, "perfetto",
 		"", "write the worst calls and the disks' requests around them to this file, for ui.perfetto.dev")
-	f.BoolVar(&o.force, "force", false, "overwrite the files of --save and --perfetto")
-	f.StringVar(&o.record, "out", "", "record the stages and culprits as series into this folder")
+	f.BoolVar(&opt.force, "force", false, "overwrite the files of --save and --perfetto")
+	f.StringVar(&opt.record, "out", "", "record the stages and culprits as series into this folder")
 
-	f.StringVar(&o.server, "server", "",
+	f.StringVar(&opt.server, "server", "",
 		"ask the database at this address what its files hold (default: the one on this machine that has them)")
 	complete(cmd, "server")
 
@@ -98,9 +98,9 @@ func newTraceCommand(a *app) *cobra.Command {
 		complete(cmd, name)
 	}
 
-	addFormat(cmd, &o.output)
-	o.display.AddFlags(cmd)
-	addFull(cmd, &o.full)
+	addFormat(cmd, &opt.output)
+	opt.display.AddFlags(cmd)
+	addFull(cmd, &opt.full)
 	return cmd
 }
 
@@ -142,8 +142,8 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 }
 
 // Run traces.
-func (o *traceOptions) Run(ctx context.Context, a *app) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
+func (o *traceOptions) Run(ctx context.Context, env *app) error {
+	if err := env.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
 
@@ -158,11 +158,11 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	_ = trace.GiveWay() // if this is refused, the trace is merely less polite
 	t := &tally{}
 	collect := newCollector()
-	began := a.now()
-	stop := a.meter(t).show()
+	began := env.now()
+	stop := env.meter(t).show()
 
 	// Events are kept in memory only if a file needs them.
-	r, err := trace.Run(ctx, trace.Options{Target: o.target, Background: inBackground, For: o.lasts,
+	result, err := trace.Run(ctx, trace.Options{Target: o.target, Background: inBackground, For: o.lasts,
 		Slower: o.slower, Keep: o.save != "" || o.perfetto != "",
 		Progress: func(done float64, slow int, waited time.Duration) {
 			t.setStage(fmt.Sprintf("tracing %s: %s slow calls, %s in all", o.target, units.Count(int64(slow)),
@@ -183,21 +183,21 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	var unwritten []error
 	if disk != nil {
 		disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
-		err := collect.Batches(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now(),
+		err := collect.Batches(series.Trace{Target: o.target.String(), Slower: o.slower}, began, env.now(),
 			func(b *recording.Batch) error {
 				return disk.disk.Append(context.WithoutCancel(ctx), b)
 			})
 		unwritten = append(unwritten, disk.close(err))
 	}
 
-	nameFiles(ctx, a, o.server, r.Report)
+	nameFiles(ctx, env, o.server, result.Report)
 	if o.save != "" {
-		if err := events.SaveFile(o.save, r.Report.Header, r.Events, o.force); err != nil {
+		if err := events.SaveFile(o.save, result.Report.Header, result.Events, o.force); err != nil {
 			unwritten = append(unwritten, fmt.Errorf("--save: %w", err))
 		}
 	}
 
-	unwritten = append(unwritten, o.writePerfetto(r.Report, r.Events), o.show(a, r.Report))
+	unwritten = append(unwritten, o.writePerfetto(result.Report, result.Events), o.show(env, result.Report))
 	return errors.Join(unwritten...)
 }
 

@@ -154,22 +154,22 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 }
 
 // Run watches until the context ends.
-func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err error) {
-	known, err := o.limits(a)
+func (o *watchOptions) Run(ctx context.Context, env *app, args []string) (err error) {
+	known, err := o.limits(env)
 	if err != nil {
 		return err
 	}
 
 	// A terminal or pipe that is not read must not stop the sampling.
-	errs, out := o.queue(a, a.stderr), o.queue(a, a.stdout)
+	errs, out := o.queue(env, env.stderr), o.queue(env, env.stdout)
 	defer errs.close()
 	defer out.close()
-	log, changes := o.logger(a, errs), o.logger(a, out)
-	if o.output.value == "text" && a.stdout.terminal {
-		changes = o.lines(a, out)
+	log, changes := o.logger(env, errs), o.logger(env, out)
+	if o.output.value == "text" && env.stdout.terminal {
+		changes = o.lines(env, out)
 	}
-	if o.output.value == "text" && a.stderr.terminal {
-		log = o.lines(a, errs)
+	if o.output.value == "text" && env.stderr.terminal {
+		log = o.lines(env, errs)
 	}
 
 	// Listen first: a port in use must fail before sources are opened.
@@ -180,7 +180,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	}
 
 	defer server.Close()
-	inputs, err := o.openLive(ctx, a, args, log)
+	inputs, err := o.openLive(ctx, env, args, log)
 	if err != nil {
 		return err
 	}

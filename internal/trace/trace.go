@@ -98,24 +98,24 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		return nil, err
 	}
 
-	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes,
+	tracing := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes,
 		tally: chain.NewTally(), groups: map[uint32]bool{}, background: map[uint32]bool{},
 		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{},
 		rescanAll: make(chan struct{}, 1), rescanNew: make(chan struct{}, 1)}
 
-	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(),
+	tracing.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(),
 		Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
-	s.window = chain.NewWindow(&s.header)
+	tracing.window = chain.NewWindow(&tracing.header)
 	p, err := tracer.Start(tracer.Config{Slower: opt.Slower, ByDevice: found.ByDevice, All: opt.Keep})
 	if err != nil {
 		return nil, err
 	}
 
-	s.probe, s.header.Missing = p, p.Missing
+	tracing.probe, tracing.header.Missing = p, p.Missing
 	defer func() { _ = p.Close() }() // the kernel does the same when the process exits
-	defer s.garbage.restore()
+	defer tracing.garbage.restore()
 
-	if err := s.watch(found); err != nil {
+	if err := tracing.watch(found); err != nil {
 		return nil, err
 	}
 
@@ -123,16 +123,16 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		opt.Started(p)
 	}
 
-	s.header.Began, s.header.BeganNs = time.Now(), tracer.Clock()
+	tracing.header.Began, tracing.header.BeganNs = time.Now(), tracer.Clock()
 
 	// Pages dirtied before the trace began have no events, so the current writers are read from
 	// /proc.
-	s.add(&events.Batch{Files: target.Writers(found.Mounts, s.header.BeganNs)})
-	if err := s.run(ctx); err != nil {
+	tracing.add(&events.Batch{Files: target.Writers(found.Mounts, tracing.header.BeganNs)})
+	if err := tracing.run(ctx); err != nil {
 		return nil, err
 	}
 
-	return s.result()
+	return tracing.result()
 }
 
 func (s *session) watch(f *target.Found) error {

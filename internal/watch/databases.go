@@ -132,7 +132,7 @@ func (w *Watch) tracked() (out []State) {
 
 // checkStalls checks whether clients of any server are waiting now, and reports changes. It returns
 // the CPU time used.
-func (w *Watch) checkStalls(ctx context.Context, s *schedule, now time.Time) time.Duration {
+func (w *Watch) checkStalls(ctx context.Context, due *schedule, now time.Time) time.Duration {
 	in, from, to := w.readers()
 	if in == nil {
 		return 0
@@ -170,8 +170,8 @@ func (w *Watch) checkStalls(ctx context.Context, s *schedule, now time.Time) tim
 	for _, e := range events {
 		// A stall is diagnosed soon after it begins, without waiting for the next scheduled
 		// diagnosis.
-		if soon := now.Add(afterBegin); e.began && soon.Before(s.diagnosis) {
-			s.diagnosis = soon
+		if soon := now.Add(afterBegin); e.began && soon.Before(due.diagnosis) {
+			due.diagnosis = soon
 		}
 		w.logStall(ctx, e, slices.DeleteFunc(slices.Clone(states),
 			func(st State) bool { return st.Server != e.state.Server }))

@@ -51,33 +51,33 @@ func (w *Watch) logChange(ctx context.Context, c Change) {
 }
 
 // logStall logs the beginning or end of a stall as one line, with the cause if it is already known.
-func (w *Watch) logStall(ctx context.Context, e stallEvent, states []State) {
-	attrs := []slog.Attr{slog.String("event", "stall"), slog.String("subject", e.state.Subject)}
-	attrs = append(attrs, ofServer(e.state.Server)...)
+func (w *Watch) logStall(ctx context.Context, event stallEvent, states []State) {
+	attrs := []slog.Attr{slog.String("event", "stall"), slog.String("subject", event.state.Subject)}
+	attrs = append(attrs, ofServer(event.state.Server)...)
 	switch {
-	case e.more:
-		attrs = append(attrs, slog.Int("stalls", e.unreported), slog.Int64("stalls_in_all", e.state.Count),
-			slog.String("stalled_in_all", units.Seconds(e.state.Stalled)))
+	case event.more:
+		attrs = append(attrs, slog.Int("stalls", event.unreported), slog.Int64("stalls_in_all", event.state.Count),
+			slog.String("stalled_in_all", units.Seconds(event.state.Stalled)))
 		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stalled repeatedly", attrs...)
-	case e.ended:
-		attrs = append(attrs, slog.Time("since", e.state.Since.In(w.zone())),
-			slog.String("lasted", units.Seconds(e.lasted.Seconds())))
-		if e.worst > 0 {
-			attrs = append(attrs, slog.String("worst", units.Seconds(e.worst)))
+	case event.ended:
+		attrs = append(attrs, slog.Time("since", event.state.Since.In(w.zone())),
+			slog.String("lasted", units.Seconds(event.lasted.Seconds())))
+		if event.worst > 0 {
+			attrs = append(attrs, slog.String("worst", units.Seconds(event.worst)))
 		}
 		w.opt.Changes.LogAttrs(ctx, slog.LevelInfo, "the stall is over", attrs...)
 	default:
-		attrs = append(attrs, slog.Time("since", e.state.Since.In(w.zone())))
-		if e.state.Highest >= 0 {
-			attrs = append(attrs, slog.String("latency", units.Seconds(e.state.Highest)))
+		attrs = append(attrs, slog.Time("since", event.state.Since.In(w.zone())))
+		if event.state.Highest >= 0 {
+			attrs = append(attrs, slog.String("latency", units.Seconds(event.state.Highest)))
 		}
 
-		if e.state.Usual >= 0 {
-			attrs = append(attrs, slog.String("usual", units.Seconds(e.state.Usual)))
+		if event.state.Usual >= 0 {
+			attrs = append(attrs, slog.String("usual", units.Seconds(event.state.Usual)))
 		}
 
-		if e.state.Rate >= 0 {
-			attrs = append(attrs, slog.String("completing", units.Number(e.state.Rate)+"/s"))
+		if event.state.Rate >= 0 {
+			attrs = append(attrs, slog.String("completing", units.Number(event.state.Rate)+"/s"))
 		}
 
 		// The first cause is the most likely one, because states are in the order of a report.

@@ -124,7 +124,7 @@ func (w *Watch) Describe(chan<- *prometheus.Desc) {}
 func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 	// Copy the state: Prometheus may read the channel slowly.
 	w.mu.Lock()
-	s := w.state
+	latest := w.state
 	w.mu.Unlock()
 	gauge := func(d *prometheus.Desc, v float64,
 		labels ...string) {
@@ -137,10 +137,10 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 	}
 
 	gauge(descBuild, 1, w.opt.Version)
-	collectFindings(ch, s.states)
-	if s.report != nil {
-		gauge(descDiagnosed, seconds(s.at))
-		for _, r := range s.report.All() {
+	collectFindings(ch, latest.states)
+	if latest.report != nil {
+		gauge(descDiagnosed, seconds(latest.at))
+		for _, r := range latest.report.All() {
 			server := ""
 			if r.Server != nil {
 				server = r.Server.Name
@@ -151,14 +151,14 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 
-	counter(descDiagnoses, float64(s.diagnoses))
-	counter(descDiagnosesFailed, float64(s.failed))
-	counter(descDiagnosing, s.cost.Seconds())
-	collectStalls(ch, s.stallsNow)
+	counter(descDiagnoses, float64(latest.diagnoses))
+	counter(descDiagnosesFailed, float64(latest.failed))
+	counter(descDiagnosing, latest.cost.Seconds())
+	collectStalls(ch, latest.stallsNow)
 
 	if w.ring != nil {
 		writing, lost, waiting := w.ring.health()
-		gauge(descRing, float64(s.ringBytes))
+		gauge(descRing, float64(latest.ringBytes))
 		gauge(descRingWriting, flag(writing))
 		counter(descRingLost, float64(lost))
 		gauge(descRingWaiting, float64(waiting))

@@ -145,17 +145,17 @@ func (q *queue) run() {
 		}
 
 		// While paused, drop samples without trying: each attempt may block on a broken disk.
-		b := item.batch
+		batch := item.batch
 		if pause > 0 && time.Now().Before(until) {
 			q.lose(item)
 			continue
 		}
 
-		if err := q.out.Append(context.Background(), b); err != nil {
+		if err := q.out.Append(context.Background(), batch); err != nil {
 			if pause == 0 {
 				// The gap begins after the last sample written, or just before this one if there
 				// was none.
-				from = max(last, b.TimesMs[0]-1)
+				from = max(last, batch.TimesMs[0]-1)
 				q.log.Error(q.words.stopped, "error", err)
 			}
 			pause = min(max(pauseMin, 2*pause), pauseMax)
@@ -168,15 +168,15 @@ func (q *queue) run() {
 		if pause > 0 {
 			pause = 0
 			q.stopped(nil)
-			lost := time.UnixMilli(b.TimesMs[0]).Sub(time.UnixMilli(from)).Round(time.Second)
+			lost := time.UnixMilli(batch.TimesMs[0]).Sub(time.UnixMilli(from)).Round(time.Second)
 			q.log.Info(q.words.again, "missing", lost.String())
 			// The diagnosis of the ring must not treat the gap as a time without load.
 			q.out.Note(recording.Note{Kind: recording.NoteGap, Source: q.words.source,
-				From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
+				From: time.UnixMilli(from).UTC(), To: time.UnixMilli(batch.TimesMs[0]).UTC(),
 				Text: fmt.Sprintf("could not record for %s: %s", lost, q.words.gap)})
 		}
 
-		last = b.TimesMs[len(b.TimesMs)-1]
+		last = batch.TimesMs[len(batch.TimesMs)-1]
 	}
 }
 

@@ -78,7 +78,7 @@ func Discover(ctx context.Context, c *kubeclient.Client, opt Options) (*Found, e
 		return nil, err
 	}
 
-	d := &discovery{
+	found := &discovery{
 		Objects: objects, traits: e.Traits, its: e.Part.Container, deployment: e.Part.Deployment,
 		container: container, by: by, catalog: opt.Catalog,
 		Found: &Found{
@@ -89,21 +89,21 @@ func Discover(ctx context.Context, c *kubeclient.Client, opt Options) (*Found, e
 	}
 
 	// The claims depend on it: the command line and environment have the engine's folders.
-	d.process = objects.process(opt.Catalog, container)
-	if err := d.findClaims(opt.Claims); err != nil {
+	found.process = objects.process(opt.Catalog, container)
+	if err := found.findClaims(opt.Claims); err != nil {
 		return nil, err
 	}
 
-	d.host()
-	if err := d.volumes(); err != nil {
+	found.host()
+	if err := found.volumes(); err != nil {
 		return nil, err
 	}
 
-	d.settings()
-	d.workload()
-	d.remarks()
+	found.settings()
+	found.workload()
+	found.remarks()
 
-	return d.Found, nil
+	return found.Found, nil
 }
 
 // A discovery is a discovery in progress.

@@ -86,20 +86,20 @@ func (d *discovery) see(template string, member int) (*seen, error) {
 			strings.ToLower(cmp.Or(string(claim.Status.Phase), "new")))
 	}
 
-	s := &seen{claim: claim, pv: d.Volumes[claim.Spec.VolumeName]}
+	found := &seen{claim: claim, pv: d.Volumes[claim.Spec.VolumeName]}
 	if claim.Spec.StorageClassName != nil {
-		s.class = *claim.Spec.StorageClassName
+		found.class = *claim.Spec.StorageClassName
 	}
 
-	class := d.Classes[s.class]
-	if s.pv != nil && s.pv.Spec.CSI != nil {
-		s.driver = s.pv.Spec.CSI.Driver
+	class := d.Classes[found.class]
+	if found.pv != nil && found.pv.Spec.CSI != nil {
+		found.driver = found.pv.Spec.CSI.Driver
 	} else if class != nil {
-		s.driver = class.Provisioner
+		found.driver = class.Provisioner
 	}
 
 	if class != nil {
-		s.made, s.known = emit.ReadClass(cmp.Or(s.driver, class.Provisioner), class.Parameters, false)
+		found.made, found.known = emit.ReadClass(cmp.Or(found.driver, class.Provisioner), class.Parameters, false)
 		// Users should know this before they plan a larger volume.
 		if class.AllowVolumeExpansion == nil || !*class.AllowVolumeExpansion {
 			d.remark("StorageClass %s does not allow volumes to grow (allowVolumeExpansion): a larger size needs new claims",
@@ -107,24 +107,24 @@ func (d *discovery) see(template string, member int) (*seen, error) {
 		}
 	}
 
-	if s.pv != nil && s.pv.Spec.CSI != nil { // Azure's driver repeats the parameters in the volume
-		if own, ok := emit.ReadClass(s.driver, s.pv.Spec.CSI.VolumeAttributes, true); ok {
-			s.known = true
-			s.made = merged(s.made, own)
+	if found.pv != nil && found.pv.Spec.CSI != nil { // Azure's driver repeats the parameters in the volume
+		if own, ok := emit.ReadClass(found.driver, found.pv.Spec.CSI.VolumeAttributes, true); ok {
+			found.known = true
+			found.made = merged(found.made, own)
 		}
 	}
 
 	if name := claim.Status.CurrentVolumeAttributesClassName; name != nil && d.Attributes[*name] != nil {
-		s.by = *name
-		s.changed, _ = emit.ReadClass(d.Attributes[*name].DriverName, d.Attributes[*name].Parameters, true)
+		found.by = *name
+		found.changed, _ = emit.ReadClass(d.Attributes[*name].DriverName, d.Attributes[*name].Parameters, true)
 	}
 
 	if m := claim.Status.ModifyVolumeStatus; m != nil {
 		d.remark("the volume of %s is being modified to %s (%s)", name, m.TargetVolumeAttributesClassName, m.Status)
 	}
 
-	d.zones(s, member)
-	return s, nil
+	d.zones(found, member)
+	return found, nil
 }
 
 // merged returns a class with the values of another one taking precedence.
@@ -168,25 +168,25 @@ func (s *seen) size() string {
 }
 
 // volume adds a volume.
-func (d *discovery) volume(key string, s *seen) {
-	all := merged(s.made, s.changed)
+func (d *discovery) volume(key string, volume *seen) {
+	all := merged(volume.made, volume.changed)
 	from := func(changed bool) string {
 		if changed {
-			return fmt.Sprintf("VolumeAttributesClass %s of claim %s", s.by, s.claim.Name)
+			return fmt.Sprintf("VolumeAttributesClass %s of claim %s", volume.by, volume.claim.Name)
 		}
 		return fmt.Sprintf("StorageClass %s, driver %s; later changes at the provider are not visible here",
-			s.class, s.driver)
+			volume.class, volume.driver)
 	}
 
 	if product := knownType(all.Type); product {
-		d.add(key+"type", fit.Word(all.Type), fit.Declared, "%s", from(s.changed.Type != ""))
+		d.add(key+"type", fit.Word(all.Type), fit.Declared, "%s", from(volume.changed.Type != ""))
 	} else {
-		d.custom(key, s, all.Type)
+		d.custom(key, volume, all.Type)
 	}
 
-	capacity := s.claim.Status.Capacity[corev1.ResourceStorage]
+	capacity := volume.claim.Status.Capacity[corev1.ResourceStorage]
 	d.add(key+"size", fit.Exactly(float64(capacity.Value())), fit.Declared, "claim %s, status.capacity: %s",
-		s.claim.Name, capacity.String())
+		volume.claim.Name, capacity.String())
 
 	// The other figures only make sense for a known product.
 	if !knownType(all.Type) {
@@ -195,14 +195,14 @@ func (d *discovery) volume(key string, s *seen) {
 
 	switch {
 	case all.IOPS > 0:
-		d.add(key+"iops", fit.IOPS(float64(all.IOPS)), fit.Declared, "%s", from(s.changed.IOPS > 0))
+		d.add(key+"iops", fit.IOPS(float64(all.IOPS)), fit.Declared, "%s", from(volume.changed.IOPS > 0))
 	case all.IOPSPerGB > 0:
 		d.add(key+"iops_per_gb", fit.Count(float64(all.IOPSPerGB)), fit.Declared, "%s", from(false))
 	}
 
 	if all.Throughput > 0 {
 		d.add(key+"throughput", fit.Word(throughput(all.Throughput)), fit.Declared, "%s",
-			from(s.changed.Throughput > 0))
+			from(volume.changed.Throughput > 0))
 	}
 
 	if all.Provider == "azure" && all.Type == "premium-ssd" {

@@ -15,7 +15,7 @@ var awsScript string
 // change the instance's type.
 func aws(transition *Transition, o *Options) (*Part, error) {
 	part := &Part{}
-	var b, ids strings.Builder
+	var script, ids strings.Builder
 
 	fresh, needsInstance := false, false
 	for _, disk := range transition.disks {
@@ -32,19 +32,19 @@ func aws(transition *Transition, o *Options) (*Part, error) {
 		}
 
 		part.Applies = append(part.Applies, disk.path)
-		fmt.Fprintf(&b, "\n# %s\n", disk.why())
+		fmt.Fprintf(&script, "\n# %s\n", disk.why())
 		if disk.action == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(disk.name, "-", "_")) + "_VOLUMES"
 			fmt.Fprintf(
 				&ids, "#   %-16s ids of the volumes %q of each machine to modify, separated by spaces%s\n",
 				variable, disk.name, ofStripe(disk.after.width))
-			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodified \"$id\" %s  %s\ndone\n", variable,
+			fmt.Fprintf(&script, "for id in ${%s:?ids of the volumes %s}; do\n\tmodified \"$id\" %s  %s\ndone\n", variable,
 				disk.name, disk.before.figures(), disk.after.figures())
 			continue
 		}
 
 		fresh, needsInstance = true, true
-		fmt.Fprintf(&b, "for instance in ${INSTANCES:?ids of the instances}; do\n")
+		fmt.Fprintf(&script, "for instance in ${INSTANCES:?ids of the instances}; do\n")
 
 		for n := 1; n <= disk.after.width; n++ {
 			name := transition.slug() + "-" + disk.name
@@ -52,28 +52,28 @@ func aws(transition *Transition, o *Options) (*Part, error) {
 				name += fmt.Sprintf("-%d", n)
 			}
 
-			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, disk.after.figures())
+			fmt.Fprintf(&script, "\tfresh \"$instance\" \"$instance-%s\" %s", name, disk.after.figures())
 
 			// Only the operators know the snapshot, so it is a variable of the script.
 			if disk.after.snapshot {
 				variable := disk.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
 				fmt.Fprintf(&ids, "#   %-16s id of the snapshot to create the volume %q from%s\n", variable, disk.name,
 					numbered(n, disk.after.width))
-				fmt.Fprintf(&b, " \"${%s:?id of the snapshot for %s}\" %d", variable, disk.name, disk.after.fetch)
+				fmt.Fprintf(&script, " \"${%s:?id of the snapshot for %s}\" %d", variable, disk.name, disk.after.fetch)
 			}
 
-			b.WriteString("\n")
+			script.WriteString("\n")
 		}
 
-		b.WriteString("done\n")
+		script.WriteString("done\n")
 		part.Apply = append(part.Apply, transition.arrival(&disk))
 	}
 
-	if transition.awsMachine(part, &b) {
+	if transition.awsMachine(part, &script) {
 		needsInstance = true
 	}
 
-	if b.Len() == 0 {
+	if script.Len() == 0 {
 		return nil, nil
 	}
 
@@ -87,7 +87,7 @@ func aws(transition *Transition, o *Options) (*Part, error) {
 		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n# It has four verbs: look, apply, check, undo; apply and undo accept --dry-run.\nset -euo pipefail\n\n" +
 		withFunctions(cloudScript) + "\n" +
 		awsScript + "layout() {" +
-		indented(b.String()) + "}\n\nmain \"$@\"\n"
+		indented(script.String()) + "}\n\nmain \"$@\"\n"
 
 	part.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
 	part.describe("aws/volumes.sh",

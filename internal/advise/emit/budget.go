@@ -12,13 +12,13 @@ const budgetTarget = "budget"
 
 // budgets writes the volumes' sustained limits as settings of the engine, the kernel and other databases.
 // It does not depend on changes: it describes the final layout.
-func budgets(l *Transition, _ *Options) (*Part, error) {
-	all := budget.Of(l.After, 1)
+func budgets(transition *Transition, _ *Options) (*Part, error) {
+	all := budget.Of(transition.After, 1)
 	if len(all) == 0 {
 		return nil, nil
 	}
 
-	p := &Part{Apply: []string{"`budget/volumes.yaml` has each volume's sustained limits: the minimum of the volume's and the machine's, after bursts are used up. " +
+	part := &Part{Apply: []string{"`budget/volumes.yaml` has each volume's sustained limits: the minimum of the volume's and the machine's, after bursts are used up. " +
 		"An engine with higher settings plans for I/O that the volume cannot deliver."}}
 
 	// Engines pace writes to their data. Without a volume of that name, use the first one.
@@ -29,29 +29,29 @@ func budgets(l *Transition, _ *Options) (*Part, error) {
 		}
 	}
 
-	p.Files = append(p.Files, Text("budget/volumes.yaml",
-		l.Head("#", "The volumes' sustained limits.")+volumesText(all)))
-	if own := l.deployment.Budget; own != nil {
-		p.add(own(l, data))
+	part.Files = append(part.Files, Text("budget/volumes.yaml",
+		transition.Head("#", "The volumes' sustained limits.")+volumesText(all)))
+	if own := transition.deployment.Budget; own != nil {
+		part.add(own(transition, data))
 	}
 
-	if text := l.dirtyText(&data); text != "" {
-		p.Files = append(p.Files, Text("budget/90-dirty-bytes.conf", text))
+	if text := transition.dirtyText(&data); text != "" {
+		part.Files = append(part.Files, Text("budget/90-dirty-bytes.conf", text))
 		apply, back := sysctlSteps("budget/90-dirty-bytes.conf", "budget",
 			[]string{"vm.dirty_background_ratio", "vm.dirty_background_bytes", "vm.dirty_ratio", "vm.dirty_bytes"})
-		p.Apply = append(
-			p.Apply, "`budget/90-dirty-bytes.conf` limits dirty data in the page cache to what the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst). On each machine, as root; the first line saves the present values, once:\n\n"+apply)
-		p.Back = append(p.Back, "The kernel's limits, on each machine, as root:\n\n"+back)
+		part.Apply = append(
+			part.Apply, "`budget/90-dirty-bytes.conf` limits dirty data in the page cache to what the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst). On each machine, as root; the first line saves the present values, once:\n\n"+apply)
+		part.Back = append(part.Back, "The kernel's limits, on each machine, as root:\n\n"+back)
 	}
 
-	p.Restarts = append(p.Restarts, "Linux applies the dirty limits without a restart.")
-	if l.others != nil {
-		p.add(l.others(l, data))
+	part.Restarts = append(part.Restarts, "Linux applies the dirty limits without a restart.")
+	if transition.others != nil {
+		part.add(transition.others(transition, data))
 	}
 
-	p.Verify = []string{"`iostat -x 1`: during a checkpoint the volume stays below the limits in `budget/volumes.yaml`."}
+	part.Verify = []string{"`iostat -x 1`: during a checkpoint the volume stays below the limits in `budget/volumes.yaml`."}
 
-	return p, nil
+	return part, nil
 }
 
 // add appends the files and steps of another part.

@@ -98,13 +98,13 @@ func (f *Folder) read(dir string) error {
 		return err
 	}
 
-	return filepath.WalkDir(f.path, func(p string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(f.path, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 
-		name, err := filepath.Rel(f.path, p)
-		if err != nil || e.IsDir() || name == manifestName || safefile.IsLeftover(e.Name()) {
+		name, err := filepath.Rel(f.path, path)
+		if err != nil || entry.IsDir() || name == manifestName || safefile.IsLeftover(entry.Name()) {
 			return err
 		}
 
@@ -115,19 +115,19 @@ func (f *Folder) read(dir string) error {
 			return Inputf(
 				"use a new folder", "--out %s has files that emit did not write (%s), so emit does not use it",
 				dir, oneLine(name))
-		case !e.Type().IsRegular():
+		case !entry.Type().IsRegular():
 			return Inputf("move it elsewhere, or use another folder",
-				"%s is not a regular file: emit only writes to folders of regular files", p)
+				"%s is not a regular file: emit only writes to folders of regular files", path)
 		case len(f.is) >= entriesMax:
 			return Inputf("use another folder", "--out %s has more than %d files", dir, entriesMax)
 		}
 
-		if info, err := e.Info(); err == nil && info.Size() > fileBytesMax && !f.wrote(name) {
+		if info, err := entry.Info(); err == nil && info.Size() > fileBytesMax && !f.wrote(name) {
 			f.is[name] = nil
 			return nil
 		}
 
-		f.is[name], err = readMost(p, fileBytesMax)
+		f.is[name], err = readMost(path, fileBytesMax)
 		return err
 	})
 }

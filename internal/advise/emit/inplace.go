@@ -95,45 +95,46 @@ func (l *Transition) InPlace(o *Options) (*ClusterChange, error) {
 }
 
 // inPlace adds the change of one disk.
-func (l *Transition) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
+func (l *Transition) inPlace(cluster *ClusterChange, set *statefulSet, volume *disk) error {
 	const steps = "use plimsoll emit --target kubernetes --statefulset FILE, which writes the steps"
 	switch {
 	// The order of the cases matters: the specific reasons come before the general ones.
-	case d.action == created && d.after.snapshot:
-		return Inputf(steps, "%s is created from a snapshot, but a log can only move to an empty volume", d.path)
-	case d.recached:
+	case volume.action == created && volume.after.snapshot:
+		return Inputf(steps, "%s is created from a snapshot, but a log can only move to an empty volume", volume.path)
+	case volume.recached:
 		return Inputf(
 			steps, "%s: the host caching of a claim in use cannot change, because its volume's cachingMode is immutable",
-			d.path)
-	case d.switched:
+			volume.path)
+	case volume.switched:
 		return Inputf("use az disk update --enable-bursting for each disk, while its machine is deallocated",
-			"%s: the driver cannot turn on-demand bursting of a claim in use on or off", d.path)
-	case d.action == created && s.moves(d):
-		c.Classes = append(c.Classes, l.storageClass(d))
-		c.Paths = append(c.Paths, d.path)
-		return s.claim(d)
-	case d.action == created:
-		return Inputf(steps, "%s is new, but only a log can move to a new volume automatically", d.path)
-	case d.action != modified:
+			"%s: the driver cannot turn on-demand bursting of a claim in use on or off", volume.path)
+	case volume.action == created && set.moves(volume):
+		cluster.Classes = append(cluster.Classes, l.storageClass(volume))
+		cluster.Paths = append(cluster.Paths, volume.path)
+		return set.claim(volume)
+	case volume.action == created:
+		return Inputf(steps, "%s is new, but only a log can move to a new volume automatically", volume.path)
+	case volume.action != modified:
 		return Inputf(
 			steps, "%s: a claim in use cannot be changed to this; it needs new claims, and the data has to move to them",
-			d.why())
-	case s.templates[d.volume] == "":
-		return Inputf("name it: --claim "+d.volume+"=NAME",
-			"cannot determine the claim template of volume %[2]s in the StatefulSet %[1]s", s.manifest.Name, d.volume)
+			volume.why())
+	case set.templates[volume.volume] == "":
+		return Inputf("name it: --claim "+volume.volume+"=NAME",
+			"cannot determine the claim template of volume %[2]s in the StatefulSet %[1]s", set.manifest.Name, volume.volume)
 	}
 
-	change := ClaimChange{Volume: d.volume, Template: s.templates[d.volume], Member: d.member}
-	if d.tuned {
-		change.Attributes, change.Old = l.attributesClass(d, d.after), l.attributesClass(d, d.before)
+	change := ClaimChange{Volume: volume.volume, Template: set.templates[volume.volume], Member: volume.member}
+	if volume.tuned {
+		change.Attributes, change.Old = l.attributesClass(volume, volume.after),
+			l.attributesClass(volume, volume.before)
 	}
 
-	if d.resized {
-		change.Size = resource.NewQuantity(d.after.gib*int64(units.GiB), resource.BinarySI)
+	if volume.resized {
+		change.Size = resource.NewQuantity(volume.after.gib*int64(units.GiB), resource.BinarySI)
 	}
 
-	c.Claims = append(c.Claims, change)
-	c.Paths = append(c.Paths, d.path)
+	cluster.Claims = append(cluster.Claims, change)
+	cluster.Paths = append(cluster.Paths, volume.path)
 	return nil
 }
 

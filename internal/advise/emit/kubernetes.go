@@ -14,16 +14,16 @@ import (
 // kubernetes writes a StorageClass for new volumes, a VolumeAttributesClass (storage.k8s.io/v1, since
 // Kubernetes 1.34) for volumes modified in use, and a patch of the StatefulSet if its manifest is given.
 // The parameters of both classes are immutable, so a class's name includes its figures.
-func kubernetes(transition *Transition, o *Options) (*Part, error) {
+func kubernetes(transition *Transition, opt *Options) (*Part, error) {
 	part := &Part{}
 
 	// Classes are removed last, after everything that uses them.
 	defer func() { part.Back = append(part.Back, transition.unmake(part)...) }()
 	var set *statefulSet
 
-	if o.StatefulSet != nil {
+	if opt.StatefulSet != nil {
 		var err error
-		if set, err = readStatefulSet(transition, o); err != nil {
+		if set, err = readStatefulSet(transition, opt); err != nil {
 			return nil, err
 		}
 	}
@@ -38,7 +38,7 @@ func kubernetes(transition *Transition, o *Options) (*Part, error) {
 		}
 
 		if err := d.carries("kubernetes"); err != nil {
-			if o.Skip {
+			if opt.Skip {
 				continue
 			}
 			return nil, err
@@ -99,46 +99,46 @@ type claims struct {
 }
 
 // add writes the commands for a disk, and adds its claim template to the patch.
-func (c *claims) add(part *Part, d *disk) error {
+func (c *claims) add(part *Part, volume *disk) error {
 	if c.set != nil {
-		if err := c.set.claim(d); err != nil {
+		if err := c.set.claim(volume); err != nil {
 			return err
 		}
 	}
 
-	if d.action != modified {
+	if volume.action != modified {
 		return nil
 	}
 
-	if d.recached {
+	if volume.recached {
 		part.Apply = append(part.Apply,
 			fmt.Sprintf("%s: a volume's `cachingMode` cannot change after its claim is bound, and the driver applies it at each attachment. For `%s`, a member needs a new claim of the class %s: %s",
-				d.path, d.after.hostCaching(), c.l.storageClassName(d), c.l.bring(d.volume)))
-		part.Back = append(part.Back, d.path+
+				volume.path, volume.after.hostCaching(), c.l.storageClassName(volume), c.l.bring(volume.volume)))
+		part.Back = append(part.Back, volume.path+
 			": keep the old claims until you are satisfied with the new ones. To go back, do the same with their class.")
-		if !d.tuned && !d.resized && !d.switched {
+		if !volume.tuned && !volume.resized && !volume.switched {
 			return nil
 		}
 	}
 
-	if d.switched {
+	if volume.switched {
 		part.Apply = append(part.Apply,
 			fmt.Sprintf("%s: the driver does not change on-demand bursting of existing disks. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.",
-				d.path, d.after.bursting, burstingRule))
-		part.Back = append(part.Back, fmt.Sprintf("%s: the same with `--enable-bursting %t`.", d.path, d.before.bursting))
-		if !d.tuned && !d.resized {
+				volume.path, volume.after.bursting, burstingRule))
+		part.Back = append(part.Back, fmt.Sprintf("%s: the same with `--enable-bursting %t`.", volume.path, volume.before.bursting))
+		if !volume.tuned && !volume.resized {
 			return nil
 		}
 	}
 
 	spec := map[string]any{}
-	if d.tuned {
-		spec["volumeAttributesClassName"] = c.l.className(d, d.after)
+	if volume.tuned {
+		spec["volumeAttributesClassName"] = c.l.className(volume, volume.after)
 	}
 
-	if d.resized {
+	if volume.resized {
 		spec["resources"] = map[string]any{"requests": map[string]any{"storage": quantity(
-			units.Size(d.after.gib) * units.GiB)}}
+			units.Size(volume.after.gib) * units.GiB)}}
 	}
 
 	body, err := json.Marshal(map[string]any{"spec": spec})
@@ -146,25 +146,25 @@ func (c *claims) add(part *Part, d *disk) error {
 		return err
 	}
 
-	names, namespace := c.names(d)
+	names, namespace := c.names(volume)
 	first, rest, several := strings.Cut(names, " ")
 	if c.set == nil {
 		first, rest, several = `"${CLAIM:?the claim of one member}"`, `${CLAIMS:?the claims of the others}`, true
 	}
 
-	text := d.path + ": this saves the present state of its claims, once, and changes that of one member:\n\n" +
-		c.save(d, names) + c.patch(d, first, body)
+	text := volume.path + ": this saves the present state of its claims, once, and changes that of one member:\n\n" +
+		c.save(volume, names) + c.patch(volume, first, body)
 	if several {
-		text += "\nOnce that is complete, the others:\n\n" + c.patch(d, rest, body)
+		text += "\nOnce that is complete, the others:\n\n" + c.patch(volume, rest, body)
 	}
 
 	part.Apply = append(part.Apply, fmt.Sprintf("%s\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
 		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target for the volumes instead.",
-		text, namespace, d.after.provider))
+		text, namespace, volume.after.provider))
 
-	c.back(part, d)
-	part.Verify = append(part.Verify, d.path+": "+drivers[d.after.provider].check+
+	c.back(part, volume)
+	part.Verify = append(part.Verify, volume.path+": "+drivers[volume.after.provider].check+
 		"; `iostat -x 1` on its node shows rates above the old limit.")
 	return nil
 }

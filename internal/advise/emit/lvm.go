@@ -19,59 +19,59 @@ var lvmScript string
 // devices, a file system, and a line in fstab.
 func lvm(transition *Transition, _ *Options) (*Part, error) {
 	part := &Part{}
-	for _, d := range transition.disks {
-		if !d.isNew() || d.after.snapshot { // a volume from a snapshot already has a file system
+	for _, volume := range transition.disks {
+		if !volume.isNew() || volume.after.snapshot { // a volume from a snapshot already has a file system
 			continue
 		}
 
 		// lvcreate(8): a power of two from 4 KiB up to an extent, which is 4 MiB by default.
-		if u := d.after.unit; d.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
+		if u := volume.after.unit; volume.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
 			return nil, Inputf("use 64KiB, or another power of two",
 				"%s.stripe_unit: LVM does not support stripes of %s, only powers of two from 4KiB to 4MiB",
-				d.path, u.Exact())
+				volume.path, u.Exact())
 		}
 
-		file := File{Path: "lvm/" + d.name + ".sh", Text: []byte(transition.lvmOf(&d)), Mode: executable}
+		file := File{Path: "lvm/" + volume.name + ".sh", Text: []byte(transition.lvmOf(&volume)), Mode: executable}
 		part.Files = append(part.Files, file)
-		part.Applies = append(part.Applies, d.path, "host.filesystem", "host.mount_options")
-		devices := strings.Repeat(" DEVICE", min(d.after.width, 3))
+		part.Applies = append(part.Applies, volume.path, "host.filesystem", "host.mount_options")
+		devices := strings.Repeat(" DEVICE", min(volume.after.width, 3))
 
-		if d.after.width > 3 {
-			devices = fmt.Sprintf(" DEVICE... (%d devices)", d.after.width)
+		if volume.after.width > 3 {
+			devices = fmt.Sprintf(" DEVICE... (%d devices)", volume.after.width)
 		}
 
 		who := ""
-		if d.member > 0 {
-			who = fmt.Sprintf(" of member %d", d.member)
+		if volume.member > 0 {
+			who = fmt.Sprintf(" of member %d", volume.member)
 		}
 
 		// Device names may change at boot, so explain how to identify the disks.
 		which := "with the new volumes attached (identify them with `lsblk -o NAME,SIZE,SERIAL`: the serial is the volume's id)"
-		if d.local() {
+		if volume.local() {
 			which = "on the instance's local disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
 			part.Risks = append(part.Risks,
 				fmt.Sprintf(
 					"%s: the disks are empty after the instance stops, fails or moves to other hardware; they survive a reboot. The line in fstab has `nofail`, so the machine boots without the volume: "+
 						"make the engine's unit require the mount (`RequiresMountsFor=%s`), or the engine starts on an empty folder of the root volume. After a loss, run the script again and let the member resync; without another copy the data is lost. "+
-						"Local disks have no snapshots: use the engine's backups.", d.path, transition.place(d.volume).Mount))
+						"Local disks have no snapshots: use the engine's backups.", volume.path, transition.place(volume.volume).Mount))
 		}
 
 		part.Apply = append(part.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
 			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank.%s", who, which,
-			file.Path, devices, transition.brings(&d)))
-		if transition.moves(&d) {
-			transition.logMove(part, &d)
+			file.Path, devices, transition.brings(&volume)))
+		if transition.moves(&volume) {
+			transition.logMove(part, &volume)
 		}
 
-		if d.after.width > 1 && !d.local() {
+		if volume.after.width > 1 && !volume.local() {
 			rate, how := "", ""
-			if d.after.provider == "aws" {
+			if volume.after.provider == "aws" {
 				rate, how = " (0.1-0.2 %, Amazon EBS features, \"Durability\")", " (`aws ec2 create-snapshots`)"
 			}
 			part.Risks = append(part.Risks,
 				fmt.Sprintf(
 					"%s: losing one of %d volumes loses the whole stripe: %d times the annual failure rate of one volume%s. "+
-						"Take snapshots of all of them at the same time%s.", d.path, d.after.width, d.after.width, rate, how))
+						"Take snapshots of all of them at the same time%s.", volume.path, volume.after.width, volume.after.width, rate, how))
 		}
 	}
 

@@ -11,32 +11,32 @@ import (
 // readme writes the README: what the files change, in which order to apply them, how to verify, how to
 // go back, and the risks.
 func readme(transition *Transition, parts []*Part, r *Result) []byte {
-	var b strings.Builder
+	var page strings.Builder
 	fmt.Fprintf(
-		&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only the changes.\n",
+		&page, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only the changes.\n",
 		transition.title(), strings.ReplaceAll(oneLine(transition.File), "`", ""))
-	b.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
+	page.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
 
 	for i, c := range transition.changes {
 		by := strings.Join(r.By[i], ", ")
 		if by == "" {
 			by = "**none of these files**: " + otherwise(transition, c)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Path, cell(c.From), cell(c.To), by)
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", c.Path, cell(c.From), cell(c.To), by)
 	}
 
 	if len(transition.Sets) > 0 {
-		b.WriteString("\nWhat the model predicts:\n\n    plimsoll simulate " + shellword.Quote(oneLine(transition.File)))
+		page.WriteString("\nWhat the model predicts:\n\n    plimsoll simulate " + shellword.Quote(oneLine(transition.File)))
 		for _, set := range transition.Sets {
-			b.WriteString(" \\\n      --set " + shellword.Quote(oneLine(set)))
+			page.WriteString(" \\\n      --set " + shellword.Quote(oneLine(set)))
 		}
-		b.WriteString("\n")
+		page.WriteString("\n")
 	}
 
 	section := func(title, before string, of func(*Part) []string, otherwise string) {
-		b.WriteString("\n## " + title + "\n")
+		page.WriteString("\n## " + title + "\n")
 		if before != "" {
-			b.WriteString("\n" + before + "\n")
+			page.WriteString("\n" + before + "\n")
 		}
 
 		n := 0
@@ -49,12 +49,12 @@ func readme(transition *Transition, parts []*Part, r *Result) []byte {
 				}
 				seen[text] = true
 				n++
-				fmt.Fprintf(&b, "\n%d. **%s**: %s\n", n, p.target, indent(text))
+				fmt.Fprintf(&page, "\n%d. **%s**: %s\n", n, p.target, indent(text))
 			}
 		}
 
 		if n == 0 {
-			b.WriteString("\n" + otherwise + "\n")
+			page.WriteString("\n" + otherwise + "\n")
 		}
 	}
 
@@ -77,13 +77,13 @@ func readme(transition *Transition, parts []*Part, r *Result) []byte {
 	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
 	slices.Reverse(parts)
 	if back != "" {
-		b.WriteString("\n" + back + "\n")
+		page.WriteString("\n" + back + "\n")
 	}
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
 	section("Risks", "", func(p *Part) []string { return p.Risks }, "None known.")
-	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --out` uses them to recognise files that you have edited, and does not overwrite them.\n")
+	page.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --out` uses them to recognise files that you have edited, and does not overwrite them.\n")
 
-	return []byte(b.String())
+	return []byte(page.String())
 }
 
 // ways returns a warning if targets are alternatives: using more than one would apply a change twice.

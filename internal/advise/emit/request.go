@@ -67,7 +67,7 @@ func ReadPlan(name string, text []byte) (*Request, error) {
 		return nil, Inputf(again, "%s is longer than any plan (%d MiB)", name, PlanBytesMax>>20)
 	}
 
-	var p struct {
+	var decoded struct {
 		Version  int `json:"version"`
 		Scenario struct {
 			File  string   `json:"file"`
@@ -79,7 +79,7 @@ func ReadPlan(name string, text []byte) (*Request, error) {
 	}
 
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
-	if err := d.Decode(&p); err != nil {
+	if err := d.Decode(&decoded); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, Inputf("was it truncated? "+again, "%s is not a complete plan: it ends in the middle", name)
 		}
@@ -92,13 +92,13 @@ func ReadPlan(name string, text []byte) (*Request, error) {
 	}
 
 	switch {
-	case p.Version == 0 || p.Scenario.Text == "" || p.Chosen == nil:
-		return nil, Inputf(again, "%s is not a plan: it lacks %s", name, lacking(p.Version, p.Scenario.Text))
-	case p.Version != planVersion:
+	case decoded.Version == 0 || decoded.Scenario.Text == "" || decoded.Chosen == nil:
+		return nil, Inputf(again, "%s is not a plan: it lacks %s", name, lacking(decoded.Version, decoded.Scenario.Text))
+	case decoded.Version != planVersion:
 		return nil, Inputf("use the version of plimsoll that wrote it, or create it again",
-			"%s is a plan of version %d, this program reads version %d", name, p.Version, planVersion)
+			"%s is a plan of version %d, this program reads version %d", name, decoded.Version, planVersion)
 	// A plan without a choice is valid JSON, but there is nothing to emit.
-	case string(p.Chosen) == "null":
+	case string(decoded.Chosen) == "null":
 		return nil, &InputError{Unmet: true,
 			Text: name + ": the plan chose no layout: none that it considered meets the objective",
 			Next: "plimsoll plan shows which layout comes closest and what limits it; relax the objective, or raise the budget"}
@@ -107,16 +107,17 @@ func ReadPlan(name string, text []byte) (*Request, error) {
 	var chosen struct {
 		Sets []string `json:"sets"`
 	}
-	if err := json.Unmarshal(p.Chosen, &chosen); err != nil {
+	if err := json.Unmarshal(decoded.Chosen, &chosen); err != nil {
 		return nil, Inputf(again, "%s is not a plan: chosen: %v", name, jsonerror.Explain(nil, err))
 	}
 
-	if n := max(len(chosen.Sets), len(p.Scenario.Facts)); n > planSetsMax {
+	if n := max(len(chosen.Sets), len(decoded.Scenario.Facts)); n > planSetsMax {
 		return nil, Inputf(again, "%s: too many assignments: %d, want at most %d", name, n, planSetsMax)
 	}
 
-	return &Request{File: p.Scenario.File, Text: p.Scenario.Text, Facts: p.Scenario.Facts, Sets: chosen.Sets,
-		New: p.New}, nil
+	return &Request{File: decoded.Scenario.File, Text: decoded.Scenario.Text, Facts: decoded.Scenario.Facts,
+		Sets: chosen.Sets,
+		New:  decoded.New}, nil
 }
 
 func lacking(version int, text string) string {

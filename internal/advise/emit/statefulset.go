@@ -49,7 +49,7 @@ func readStatefulSet(l *Transition, options *Options) (*statefulSet, error) {
 		return nil, Inputf(how, "%s is longer than any StatefulSet (%d MiB)", name, StatefulSetBytesMax>>20)
 	}
 
-	s := &statefulSet{l: l, templates: map[string]string{}}
+	set := &statefulSet{l: l, templates: map[string]string{}}
 
 	// The file may contain other objects, separated by "---".
 	reader := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(options.StatefulSet)))
@@ -75,34 +75,34 @@ func readStatefulSet(l *Transition, options *Options) (*statefulSet, error) {
 		if kind.Kind != "StatefulSet" {
 			continue
 		}
-		if s.manifest != nil {
+		if set.manifest != nil {
 			return nil, Inputf("use a file with only one",
 				"%s has two StatefulSets: cannot determine which one runs the database", name)
 		}
 
-		s.manifest = &appsv1.StatefulSet{}
-		if err := yaml.Unmarshal(doc, s.manifest); err != nil {
+		set.manifest = &appsv1.StatefulSet{}
+		if err := yaml.Unmarshal(doc, set.manifest); err != nil {
 			return nil, Inputf(how, "%s: cannot parse the StatefulSet: %s", name, oneLine(err.Error()))
 		}
 	}
 
 	switch {
-	case s.manifest == nil:
+	case set.manifest == nil:
 		return nil, Inputf(how, "no StatefulSet in %s", name)
-	case s.manifest.APIVersion != "apps/v1":
+	case set.manifest.APIVersion != "apps/v1":
 		return nil, Inputf(how, "%s: the StatefulSet's apiVersion is %q, want apps/v1", name,
-			oneLine(s.manifest.APIVersion))
-	case !isName(s.manifest.Name) || s.manifest.Namespace != "" && !isName(s.manifest.Namespace):
+			oneLine(set.manifest.APIVersion))
+	case !isName(set.manifest.Name) || set.manifest.Namespace != "" && !isName(set.manifest.Namespace):
 		return nil, Inputf(how, "%s: the StatefulSet's name is not valid in Kubernetes", name)
-	case s.replicas() < 0 || s.replicas() > replicasMax:
-		return nil, Inputf(how, "%s: %d replicas out of range", name, s.replicas())
+	case set.replicas() < 0 || set.replicas() > replicasMax:
+		return nil, Inputf(how, "%s: %d replicas out of range", name, set.replicas())
 	}
 
-	if err := s.findContainer(name, options.Container); err != nil {
+	if err := set.findContainer(name, options.Container); err != nil {
 		return nil, err
 	}
 
-	return s, s.findClaims(name, options.Claims)
+	return set, set.findClaims(name, options.Claims)
 }
 
 // isName reports whether Kubernetes accepts a name (RFC 1123 subdomains). Names appear in commands, so
@@ -246,25 +246,25 @@ func orNone(names []string) string {
 
 // claim changes or adds the claim template of a disk. A volume of a single member has none, because a
 // template applies to every member.
-func (s *statefulSet) claim(d *disk) error {
-	if d.member != 0 {
+func (s *statefulSet) claim(volume *disk) error {
+	if volume.member != 0 {
 		return nil
 	}
 
-	size := resource.NewQuantity(d.after.gib*int64(units.GiB), resource.BinarySI)
+	size := resource.NewQuantity(volume.after.gib*int64(units.GiB), resource.BinarySI)
 	s.changed = true
-	class := s.l.storageClassName(d)
+	class := s.l.storageClassName(volume)
 
-	if d.action == created {
-		mount := s.mountOf(d)
-		if s.has(d.volume, mount) {
+	if volume.action == created {
+		mount := s.mountOf(volume)
+		if s.has(volume.volume, mount) {
 			return Inputf(
 				"add its current values under volumes in the scenario", "%s is new in the scenario, but container %s of the StatefulSet %s already has a volume %s or something mounted at %s",
-				d.path, s.container.Name, s.manifest.Name, d.volume, oneLine(mount))
+				volume.path, s.container.Name, s.manifest.Name, volume.volume, oneLine(mount))
 		}
 
 		s.claims = append(s.claims, corev1.PersistentVolumeClaim{
-			ObjectMeta: metav1.ObjectMeta{Name: d.volume},
+			ObjectMeta: metav1.ObjectMeta{Name: volume.volume},
 			Spec: corev1.PersistentVolumeClaimSpec{
 				AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 				StorageClassName: &class,
@@ -274,13 +274,13 @@ func (s *statefulSet) claim(d *disk) error {
 			},
 		})
 
-		s.mounts = append(s.mounts, corev1.VolumeMount{Name: d.volume, MountPath: mount})
-		s.moving = s.moving || s.moves(d)
+		s.mounts = append(s.mounts, corev1.VolumeMount{Name: volume.volume, MountPath: mount})
+		s.moving = s.moving || s.moves(volume)
 		return nil
 	}
 
 	i := slices.IndexFunc(s.claims,
-		func(c corev1.PersistentVolumeClaim) bool { return c.Name == s.templates[d.volume] })
+		func(c corev1.PersistentVolumeClaim) bool { return c.Name == s.templates[volume.volume] })
 	if i < 0 {
 		return nil
 	}
@@ -293,12 +293,12 @@ func (s *statefulSet) claim(d *disk) error {
 	c.Spec.Resources.Requests[corev1.ResourceStorage] = *size
 
 	// New claims are required in both cases, and they get the new class.
-	if d.action == remade || d.recached {
+	if volume.action == remade || volume.recached {
 		c.Spec.StorageClassName = &class
 	}
 
-	if d.tuned {
-		attributes := s.l.className(d, d.after)
+	if volume.tuned {
+		attributes := s.l.className(volume, volume.after)
 		c.Spec.VolumeAttributesClassName = &attributes
 	}
 

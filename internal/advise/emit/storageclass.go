@@ -86,54 +86,55 @@ func (l *Transition) storageClassName(d *disk) string {
 const storageClassPath = "kubernetes/storageclass-"
 
 // classes writes a disk's classes.
-func (l *Transition) classes(part *Part, d *disk, set *statefulSet) error {
+func (l *Transition) classes(part *Part, volume *disk, set *statefulSet) error {
 	// Existing claims keep their class. A new class is for claims that pods get later.
-	if d.member == 0 && (d.isNew() || d.tuned || d.switched) || d.recached {
-		text, err := manifest(l.storageClass(d))
+	if volume.member == 0 && (volume.isNew() || volume.tuned || volume.switched) || volume.recached {
+		text, err := manifest(l.storageClass(volume))
 		if err != nil {
 			return err
 		}
 
-		head := l.Head("#", "A StorageClass for "+d.name+".", d.why(),
+		head := l.Head("#", "A StorageClass for "+volume.name+".", volume.why(),
 			"It waits for the first consumer, so that the volume is created in the pod's zone. It retains the volume",
 			"if its claim is deleted: a typo must not delete the last copy of a database.")
-		part.Files = append(part.Files, File{Path: storageClassPath + d.name + ".yaml", Text: []byte(head + text),
+		part.Files = append(part.Files, File{Path: storageClassPath + volume.name + ".yaml",
+			Text: []byte(head + text),
 			Mode: plain})
-		part.Apply = append(part.Apply, "`kubectl apply -f "+storageClassPath+d.name+
+		part.Apply = append(part.Apply, "`kubectl apply -f "+storageClassPath+volume.name+
 			".yaml`: new claims can use it. Existing claims do not change.")
 
-		if d.isNew() && d.after.snapshot {
-			part.Apply = append(part.Apply, l.snapshotClaims(d))
+		if volume.isNew() && volume.after.snapshot {
+			part.Apply = append(part.Apply, l.snapshotClaims(volume))
 		}
 
-		if d.isNew() {
-			part.Apply = append(part.Apply, l.renewing(d, set)...)
-			part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
+		if volume.isNew() {
+			part.Apply = append(part.Apply, l.renewing(volume, set)...)
+			part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*volume}})...)
 		}
 	}
 
-	if !d.tuned {
+	if !volume.tuned {
 		return nil
 	}
 
-	text, err := manifest(l.attributesClass(d, d.after))
+	text, err := manifest(l.attributesClass(volume, volume.after))
 	if err != nil {
 		return err
 	}
 
-	old, err := manifest(l.attributesClass(d, d.before))
+	old, err := manifest(l.attributesClass(volume, volume.before))
 	if err != nil {
 		return err
 	}
 
-	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).",
-		d.why(), "The driver modifies volumes in use when their claims get this class.")
-	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
+	head := l.Head("#", "A VolumeAttributesClass for "+volume.name+" (Kubernetes 1.34 and later).",
+		volume.why(), "The driver modifies volumes in use when their claims get this class.")
+	path := "kubernetes/volumeattributesclass-" + volume.name + ".yaml"
 	part.Files = append(part.Files, File{Path: path,
 		Text: []byte(head + text + "---\n# For going back.\n" + old),
 		Mode: plain})
 	part.Apply = append(part.Apply, "`kubectl apply -f "+path+"`")
-	part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
+	part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*volume}})...)
 
 	return nil
 }

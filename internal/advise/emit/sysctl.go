@@ -13,7 +13,7 @@ import (
 // (Documentation/admin-guide/sysctl/vm.rst). The kernel uses whichever of bytes and ratio was set last,
 // so the file has only one of each pair.
 func sysctl(transition *Transition, _ *Options) (*Part, error) {
-	host, a := &transition.Before.Host, &transition.After.Host
+	host, after := &transition.Before.Host, &transition.After.Host
 	part := &Part{}
 	text := transition.Head("#", "Limits on dirty pages in the kernel's page cache.")
 	var names []string
@@ -39,9 +39,9 @@ func sysctl(transition *Transition, _ *Options) (*Part, error) {
 		part.Applies = append(part.Applies, path+"_bytes", path+"_ratio")
 	}
 
-	pair("host.dirty_background", host.DirtyBackground, a.DirtyBackground, host.DirtyBackgroundRatio,
-		a.DirtyBackgroundRatio, "vm.dirty_background")
-	pair("host.dirty", host.Dirty, a.Dirty, host.DirtyRatio, a.DirtyRatio, "vm.dirty")
+	pair("host.dirty_background", host.DirtyBackground, after.DirtyBackground, host.DirtyBackgroundRatio,
+		after.DirtyBackgroundRatio, "vm.dirty_background")
+	pair("host.dirty", host.Dirty, after.Dirty, host.DirtyRatio, after.DirtyRatio, "vm.dirty")
 	span := func(path string, was, is units.Duration, name string) {
 		if was == is {
 			return
@@ -51,8 +51,8 @@ func sysctl(transition *Transition, _ *Options) (*Part, error) {
 		part.Applies = append(part.Applies, path)
 	}
 
-	span("host.dirty_expire", host.DirtyExpire, a.DirtyExpire, "vm.dirty_expire_centisecs")
-	span("host.writeback_interval", host.WritebackInterval, a.WritebackInterval, "vm.dirty_writeback_centisecs")
+	span("host.dirty_expire", host.DirtyExpire, after.DirtyExpire, "vm.dirty_expire_centisecs")
+	span("host.writeback_interval", host.WritebackInterval, after.WritebackInterval, "vm.dirty_writeback_centisecs")
 	if wrong != nil {
 		return nil, wrong
 	}

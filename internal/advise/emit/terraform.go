@@ -27,12 +27,12 @@ func terraform(transition *Transition, o *Options) (*Part, error) {
 	wrote, fresh := false, false
 
 	slot := 0
-	for _, d := range transition.disks {
-		if d.action == removed {
+	for _, volume := range transition.disks {
+		if volume.action == removed {
 			continue
 		}
 
-		if err := d.carries("terraform"); err != nil {
+		if err := volume.carries("terraform"); err != nil {
 			if o.Skip {
 				continue
 			}
@@ -45,38 +45,38 @@ func terraform(transition *Transition, o *Options) (*Part, error) {
 			wrote = true
 		}
 
-		for n := 1; n <= d.after.width; n++ {
-			name := strings.ReplaceAll(d.name, "-", "_")
-			if d.action == remade {
+		for n := 1; n <= volume.after.width; n++ {
+			name := strings.ReplaceAll(volume.name, "-", "_")
+			if volume.action == remade {
 				name += "_new" // the old volume stays, and its resource is probably called data
 			}
 
-			if d.after.width > 1 {
+			if volume.after.width > 1 {
 				name = fmt.Sprintf("%s_%d", name, n)
 			}
 
 			if provider != "aws" {
-				transition.cloudBlocks(body, &d, name, n, slot)
+				transition.cloudBlocks(body, &volume, name, n, slot)
 				slot++
 				continue
 			}
 
-			transition.volumeBlock(body, &d, name, n)
-			if d.isNew() {
+			transition.volumeBlock(body, &volume, name, n)
+			if volume.isNew() {
 				attachmentBlock(body, name, deviceName(slot))
 				slot++
 			}
 		}
 
-		part.Applies = append(part.Applies, d.path)
-		if d.recached {
-			part.Apply = append(part.Apply, importAttachment(&d))
-			part.Restarts = append(part.Restarts, d.path+": "+cachingRestart)
+		part.Applies = append(part.Applies, volume.path)
+		if volume.recached {
+			part.Apply = append(part.Apply, importAttachment(&volume))
+			part.Restarts = append(part.Restarts, volume.path+": "+cachingRestart)
 		}
 
-		if d.isNew() {
+		if volume.isNew() {
 			fresh = true
-			part.Apply = append(part.Apply, transition.arrival(&d))
+			part.Apply = append(part.Apply, transition.arrival(&volume))
 		}
 	}
 
@@ -140,79 +140,79 @@ func machines(body *hclwrite.Body, provider string) {
 		hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject(attributes))))
 }
 
-// volumeBlock writes a volume, number n of its stripe.
-func (l *Transition) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
-	spec := d.after
-	snapshot := "plimsoll_" + d.snapshotOf(n, strings.ToLower) + "_snapshot"
-	made := d.isNew() && spec.snapshot
+// volumeBlock writes one member of a volume's stripe.
+func (l *Transition) volumeBlock(body *hclwrite.Body, volume *disk, name string, member int) {
+	spec := volume.after
+	snapshot := "plimsoll_" + volume.snapshotOf(member, strings.ToLower) + "_snapshot"
+	made := volume.isNew() && spec.snapshot
 	if made {
 		body.AppendNewline()
 		v := body.AppendNewBlock("variable", []string{snapshot}).Body()
 		v.SetAttributeValue("description",
-			cty.StringVal("The id of the snapshot to create the volume "+d.name+" from"+numbered(n, spec.width)+"."))
+			cty.StringVal("The id of the snapshot to create the volume "+volume.name+" from"+numbered(member, spec.width)+"."))
 		v.SetAttributeTraversal("type", traversal("string"))
 	}
 
 	body.AppendNewline()
-	comment(body, "# "+d.why())
-	if d.member > 0 {
+	comment(body, "# "+volume.why())
+	if volume.member > 0 {
 		comment(body, fmt.Sprintf("# Only member %d has this volume: exclude the other members from its for_each.",
-			d.member))
+			volume.member))
 	}
 
-	if d.action == modified {
+	if volume.action == modified {
 		comment(
 			body, "# This volume already exists: import it, or change your existing resource. It is modified in place, at most four times in 24 hours.")
 	}
 
-	b := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
+	block := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
 
 	// One volume per machine: the map's keys are the instances' names.
-	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
-	b.AppendNewline()
-	b.SetAttributeTraversal("availability_zone", traversal("each", "value", "availability_zone"))
-	b.SetAttributeValue("type", cty.StringVal(spec.kind))
-	b.SetAttributeValue("size", cty.NumberIntVal(spec.gib))
+	block.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
+	block.AppendNewline()
+	block.SetAttributeTraversal("availability_zone", traversal("each", "value", "availability_zone"))
+	block.SetAttributeValue("type", cty.StringVal(spec.kind))
+	block.SetAttributeValue("size", cty.NumberIntVal(spec.gib))
 
 	if spec.iops > 0 {
-		b.SetAttributeValue("iops", cty.NumberIntVal(spec.iops))
+		block.SetAttributeValue("iops", cty.NumberIntVal(spec.iops))
 	}
 
 	if spec.rate > 0 {
-		b.SetAttributeValue("throughput", cty.NumberIntVal(spec.rate))
+		block.SetAttributeValue("throughput", cty.NumberIntVal(spec.rate))
 	}
 
-	if d.isNew() {
-		b.SetAttributeValue("encrypted", cty.True)
+	if volume.isNew() {
+		block.SetAttributeValue("encrypted", cty.True)
 	}
 
 	if made {
-		b.SetAttributeTraversal("snapshot_id", traversal("var", snapshot))
+		block.SetAttributeTraversal("snapshot_id", traversal("var", snapshot))
 		if spec.fetch > 0 {
-			b.SetAttributeValue("volume_initialization_rate", cty.NumberIntVal(spec.fetch))
+			block.SetAttributeValue("volume_initialization_rate", cty.NumberIntVal(spec.fetch))
 		}
 	}
 
-	b.AppendNewline()
-	label := l.slug() + "-" + d.name
-	if d.action == remade {
+	block.AppendNewline()
+	label := l.slug() + "-" + volume.name
+	if volume.action == remade {
 		label += "-new"
 	}
 
 	if spec.width > 1 {
-		label += fmt.Sprintf("-%d", n)
+		label += fmt.Sprintf("-%d", member)
 	}
 
-	b.SetAttributeRaw("tags", hclwrite.TokensForObject([]hclwrite.ObjectAttrTokens{{
+	block.SetAttributeRaw("tags", hclwrite.TokensForObject([]hclwrite.ObjectAttrTokens{{
 		Name: hclwrite.TokensForIdentifier("Name"), Value: quotedWithKey(label),
 	}}))
-	b.AppendNewline()
-	life := b.AppendNewBlock("lifecycle", nil).Body()
+	block.AppendNewline()
+	life := block.AppendNewBlock("lifecycle", nil).Body()
 
 	// A replacement would delete the data.
 	life.SetAttributeValue("prevent_destroy", cty.True)
 
-	if d.action == modified {
+	if volume.action == modified {
 		// Keep these values of an imported volume.
 		life.SetAttributeRaw("ignore_changes",
 			hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("encrypted"),

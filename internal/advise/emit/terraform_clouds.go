@@ -80,22 +80,22 @@ func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
 	}
 }
 
-// cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if the
-// disk is new or its host caching changes.
-func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot int) {
-	terraformDisk := resources[d.after.provider]
+// cloudBlocks writes one member of a volume's stripe, a disk of Google Cloud or Azure, and its attachment if
+// the disk is new or its host caching changes.
+func (l *Transition) cloudBlocks(body *hclwrite.Body, volume *disk, name string, member, slot int) {
+	terraformDisk := resources[volume.after.provider]
 	body.AppendNewline()
-	comment(body, "# "+d.why())
+	comment(body, "# "+volume.why())
 
-	if d.member > 0 {
+	if volume.member > 0 {
 		comment(body, fmt.Sprintf("# Only member %d has this disk: exclude the other members from its for_each.",
-			d.member))
+			volume.member))
 	}
 
-	if d.action == modified {
+	if volume.action == modified {
 		comment(
 			body, "# This disk already exists: import it, or change your existing resource. It is modified in place.")
-		if d.switched {
+		if volume.switched {
 			comment(body, "# "+burstingRule+".")
 		}
 	}
@@ -103,32 +103,32 @@ func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, s
 	b := body.AppendNewBlock("resource", []string{terraformDisk.disk, name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
-	label := l.slug() + "-" + d.name
+	label := l.slug() + "-" + volume.name
 
-	if d.action == remade {
+	if volume.action == remade {
 		label += "-new"
 	}
 
-	if d.after.width > 1 {
-		label += fmt.Sprintf("-%d", n)
+	if volume.after.width > 1 {
+		label += fmt.Sprintf("-%d", member)
 	}
 
 	b.SetAttributeRaw("name", quotedWithKey(label))
-	terraformDisk.write(b, d.after)
+	terraformDisk.write(b, volume.after)
 	b.AppendNewline()
 	life := b.AppendNewBlock("lifecycle", nil).Body()
 	life.SetAttributeValue("prevent_destroy", cty.True)
 
-	if !d.isNew() {
+	if !volume.isNew() {
 		life.SetAttributeRaw("ignore_changes",
 			hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("name")}))
-		if !d.recached {
+		if !volume.recached {
 			return
 		}
 	}
 
 	body.AppendNewline()
-	if d.recached {
+	if volume.recached {
 		comment(
 			body, "# Host caching belongs to the attachment, which already exists: import it, or change your existing resource.",
 			"# "+cachingRule+".")
@@ -137,9 +137,9 @@ func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, s
 	a := body.AppendNewBlock("resource", []string{terraformDisk.attachment, name}).Body()
 	a.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	a.AppendNewline()
-	terraformDisk.attach(a, d, name, slot)
+	terraformDisk.attach(a, volume, name, slot)
 
-	if d.recached {
+	if volume.recached {
 		// A different machine, disk or number would replace the attachment, which detaches the disk.
 		a.AppendNewline()
 		life := a.AppendNewBlock("lifecycle", nil).Body()

@@ -170,32 +170,32 @@ func specOf(order *catalog.Order, fs string) (*spec, error) {
 		return nil, err
 	}
 
-	s := &spec{kind: t.Name, local: t.Local, provider: t.Provider,
+	out := &spec{kind: t.Name, local: t.Local, provider: t.Provider,
 		gib: int64((order.Size + units.GiB - 1) / units.GiB), width: order.Members(), fs: fs,
 		bursting: order.OnDemandBursting, snapshot: order.FromSnapshot,
 		fetch: int64((order.InitializationRate + units.MiBps - 1) / units.MiBps)}
 
 	if t.ChoosesIOPS {
-		s.iops = int64(limits.Sustained.IOPS)
+		out.iops = int64(limits.Sustained.IOPS)
 	}
 
 	// Round up: less than the scenario's throughput would break the plan.
 	if t.ChoosesThroughput {
-		s.rate = int64((limits.Sustained.Throughput + s.unitOfRate() - 1) / s.unitOfRate())
+		out.rate = int64((limits.Sustained.Throughput + out.unitOfRate() - 1) / out.unitOfRate())
 	}
 
 	if order.Caching != catalog.NoCaching {
-		s.caching = order.Caching
+		out.caching = order.Caching
 	}
 
-	if s.width > 1 {
-		s.unit = order.StripeUnit
-		if s.unit == 0 {
-			s.unit = stripeUnitDefault
+	if out.width > 1 {
+		out.unit = order.StripeUnit
+		if out.unit == 0 {
+			out.unit = stripeUnitDefault
 		}
 	}
 
-	return s, nil
+	return out, nil
 }
 
 // unitOfRate returns the provider's unit of throughput.

@@ -71,14 +71,14 @@ type former struct {
 }
 
 func (w *writing) all(files []File) error {
-	f := w.folder
-	if err := w.makeFolder(f.path); err != nil {
+	folder := w.folder
+	if err := w.makeFolder(folder.path); err != nil {
 		return err
 	}
 
 	// Lock only once the folder exists; lock then verifies that it has not changed since it was
 	// read.
-	unlock, err := f.lock()
+	unlock, err := folder.lock()
 	if err != nil {
 		w.refused = true
 		return err
@@ -96,8 +96,8 @@ func (w *writing) all(files []File) error {
 		sums.Files[n.Path] = n.Checksum()
 	}
 
-	for name, text := range f.is {
-		if f.wrote(name) {
+	for name, text := range folder.is {
+		if folder.wrote(name) {
 			sums.Before[name] = checksum(text)
 		}
 	}
@@ -107,7 +107,7 @@ func (w *writing) all(files []File) error {
 	}
 
 	for _, n := range files {
-		was, there := f.is[n.Path]
+		was, there := folder.is[n.Path]
 		switch {
 		// Leave identical files alone, so that their modification times show what changed.
 		case there && bytes.Equal(was, n.Text):
@@ -122,8 +122,8 @@ func (w *writing) all(files []File) error {
 		}
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(f.is)) {
-		if _, stays := sums.Files[name]; !stays && f.wrote(name) {
+	for _, name := range slices.Sorted(maps.Keys(folder.is)) {
+		if _, stays := sums.Files[name]; !stays && folder.wrote(name) {
 			if err := w.remove(name); err != nil {
 				return err
 			}

@@ -140,8 +140,8 @@ func (w *seenVolume) enterSize(key string, size units.Size) {
 }
 
 // enterLevel adds a limit of a product: as observed, or the product's own.
-func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
-	product, err := catalog.Type(m.Order.Type)
+func (w *seenVolume) enterLevel(key string, observed *level, match *candidate, fits bool) {
+	product, err := catalog.Type(match.Order.Type)
 	if err != nil {
 		return
 	}
@@ -149,20 +149,20 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	const reported = "reported by its provider"
 	switch {
 	// The provider's own figures need no inference.
-	case x.field == "iops" && w.given.IOPS > 0:
-		w.Add(key+x.field, iops(float64(w.given.IOPS)), Measured, reported)
+	case observed.field == "iops" && w.given.IOPS > 0:
+		w.Add(key+observed.field, iops(float64(w.given.IOPS)), Measured, reported)
 		return
-	case x.field == "throughput" && w.given.Throughput > 0:
-		w.Add(key+x.field, ordinary(float64(w.given.Throughput)), Measured, reported)
+	case observed.field == "throughput" && w.given.Throughput > 0:
+		w.Add(key+observed.field, ordinary(float64(w.given.Throughput)), Measured, reported)
 		return
 	}
 
-	chooses, ordered, included, least := product.ChoosesIOPS, float64(m.Order.IOPS),
-		float64(product.IOPSIncluded.Value), m.IOPSLeast
+	chooses, ordered, included, least := product.ChoosesIOPS, float64(match.Order.IOPS),
+		float64(product.IOPSIncluded.Value), match.IOPSLeast
 	as := iops
-	if x.field == "throughput" {
-		chooses, ordered, included, least = product.ChoosesThroughput, float64(m.Order.Throughput),
-			float64(product.ThroughputIncluded.Value), m.ThroughputLeast
+	if observed.field == "throughput" {
+		chooses, ordered, included, least = product.ChoosesThroughput, float64(match.Order.Throughput),
+			float64(product.ThroughputIncluded.Value), match.ThroughputLeast
 		as = ordinary
 	}
 
@@ -171,26 +171,26 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 		has = ordered
 	}
 
-	text, own := x.text(w.Fitting), x.stood != nil && w.instances(x) == ""
+	text, own := observed.text(w.Fitting), observed.stood != nil && w.instances(observed) == ""
 	switch {
 	case !chooses || !fits:
-		v := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed,
+		v := w.Add(key+observed.field, Quantity{"", observed.most, observed.as(observed.most).unit}, Assumed,
 			"%s; the limit of %s follows from its other properties", text, product.Name).AsDefault()
 		if own {
 			v.Known = Inferred
-			v.Between(x.low, x.high)
+			v.Between(observed.low, observed.high)
 		}
 	case own:
-		w.Add(key+x.field, as(has), Inferred, "%s, and %s", text, m.Why).Between(x.low, x.high)
+		w.Add(key+observed.field, as(has), Inferred, "%s, and %s", text, match.Why).Between(observed.low, observed.high)
 	case ordered > 0 && !least:
-		w.Add(key+x.field, as(has), Inferred, "%s; %s follows from the other limit", text, x.field)
+		w.Add(key+observed.field, as(has), Inferred, "%s; %s follows from the other limit", text, observed.field)
 	case ordered > 0:
-		w.Add(key+x.field, as(has), Assumed, "%s; the minimum that allows it is assumed", text).Between(x.most,
+		w.Add(key+observed.field, as(has), Assumed, "%s; the minimum that allows it is assumed", text).Between(observed.most,
 			math.NaN()).
 			ToKnow("the provider's console")
 	default:
-		w.Add(key+x.field, as(has), Assumed, "%s; the included amount of %s is assumed", text,
-			product.Name).Between(x.most,
+		w.Add(key+observed.field, as(has), Assumed, "%s; the included amount of %s is assumed", text,
+			product.Name).Between(observed.most,
 			math.NaN()).AsDefault().
 			ToKnow("the provider's console, or plimsoll probe on an idle volume of the same kind")
 	}

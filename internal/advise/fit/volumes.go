@@ -95,7 +95,7 @@ var requests = map[string]*rules.Signal{"read": rules.DiskReads, "write": rules.
 // count together.
 func (f *Fitting) levels(limit rules.Limit, rented bool) []level {
 	var out []level
-	for _, x := range []struct {
+	for _, kind := range []struct {
 		signal, exceeded *rules.Signal
 		found            *timeline.Plateau
 		level
@@ -105,37 +105,37 @@ func (f *Fitting) levels(limit rules.Limit, rented bool) []level {
 		{rules.DiskMoved, rules.EBSVolumeThroughputExceeded, limit.Throughput,
 			level{field: "throughput", as: throughput, sold: limit.SoldThroughput}},
 	} {
-		over := f.exceeded(limit.Device, x.exceeded)
-		if oneWay := x.field == "iops" && limit.Counts != ""; oneWay && (over != nil || rented) {
-			x.found = nil
+		over := f.exceeded(limit.Device, kind.exceeded)
+		if oneWay := kind.field == "iops" && limit.Counts != ""; oneWay && (over != nil || rented) {
+			kind.found = nil
 		} else if oneWay {
-			x.field, x.signal, x.unit = limit.Counts+"."+x.field, requests[limit.Counts], limit.Counts+" "+x.unit
+			kind.field, kind.signal, kind.unit = limit.Counts+"."+kind.field, requests[limit.Counts], limit.Counts+" "+kind.unit
 		}
 
-		values := f.On(limit.Device, x.signal)
-		x.stood = x.found
+		values := f.On(limit.Device, kind.signal)
+		kind.stood = kind.found
 
 		// The volume's own counters are proof, so they replace the plateau found from rates.
 		if over != nil {
 			at := timeline.Where(over, func(r float64) bool { return r >= exceededAll })
 			q, ok := timeline.FindPlateau(values, at, plateauWidth, exceededCells, 1)
-			if x.stood = nil; ok && q.Share >= gradesMin {
-				x.stood, x.proof = &q, ", and the volume's own counters show that the limit was exceeded"
+			if kind.stood = nil; ok && q.Share >= gradesMin {
+				kind.stood, kind.proof = &q, ", and the volume's own counters show that the limit was exceeded"
 			}
 		}
 
-		x.most, x.often = timeline.Max(values), timeline.Quantile(values, 1-overShare)
-		if x.stood == nil && math.IsNaN(x.most) {
+		kind.most, kind.often = timeline.Max(values), timeline.Quantile(values, 1-overShare)
+		if kind.stood == nil && math.IsNaN(kind.most) {
 			continue
 		}
 
-		if x.stood != nil {
-			at := timeline.At(values, x.stood.Cells)
-			x.low, x.high = timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95)
-			x.queued = timeline.Quantile(timeline.At(f.On(limit.Device, rules.DiskQueue), x.stood.Cells), 0.5)
+		if kind.stood != nil {
+			at := timeline.At(values, kind.stood.Cells)
+			kind.low, kind.high = timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95)
+			kind.queued = timeline.Quantile(timeline.At(f.On(limit.Device, rules.DiskQueue), kind.stood.Cells), 0.5)
 		}
 
-		out = append(out, x.level)
+		out = append(out, kind.level)
 	}
 
 	return standing(out)

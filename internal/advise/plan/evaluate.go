@@ -188,45 +188,45 @@ func (s *simulator) workAll(ctx context.Context, jobs []*job) error {
 }
 
 // work runs a job and sets its outcome.
-func (s *simulator) work(ctx context.Context, j *job) {
+func (s *simulator) work(ctx context.Context, task *job) {
 	var sets []scenario.Set
-	if !j.plain {
-		sets = append(s.space.sets(j.candidate.choice), j.more...)
+	if !task.plain {
+		sets = append(s.space.sets(task.candidate.choice), task.more...)
 	}
 
 	// The same assignments give the same result, so a layout that several steps of a plan need runs once.
 	key := strings.Join(texts(sets), "\n")
 	if r := s.past(key); r != nil {
-		j.outcome = s.judged(j, r)
+		task.outcome = s.judged(task, r)
 		return
 	}
 
 	sc, err := s.over.With(sets...)
 	if err != nil {
-		j.outcome = refused(j.candidate, err)
+		task.outcome = refused(task.candidate, err)
 		return
 	}
 
 	var opt simulate.Options
-	if len(j.bounds) > 0 && !s.unbounded {
-		opt.Wanted = &simulate.Wanted{Bounds: j.bounds, Arrivals: s.arrivalsOf(j.candidate, sc)}
+	if len(task.bounds) > 0 && !s.unbounded {
+		opt.Wanted = &simulate.Wanted{Bounds: task.bounds, Arrivals: s.arrivalsOf(task.candidate, sc)}
 	}
 
 	r, err := s.simulate(ctx, sc, opt)
 
-	j.outcome = &outcome{candidate: j.candidate, more: j.more}
+	task.outcome = &outcome{candidate: task.candidate, more: task.more}
 	missed := (*simulate.MissedError)(nil)
 	switch {
 	// Missing an objective is a result, not an error.
 	case errors.As(err, &missed):
-		j.outcome.missed, j.outcome.reason = missed, missedText(missed)
+		task.outcome.missed, task.outcome.reason = missed, missedText(missed)
 	case err != nil:
-		j.outcome.problem = err
+		task.outcome.problem = err
 	default:
 		s.mu.Lock()
 		s.finished[key] = r
 		s.mu.Unlock()
-		j.outcome = s.judged(j, r)
+		task.outcome = s.judged(task, r)
 	}
 }
 

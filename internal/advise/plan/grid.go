@@ -61,7 +61,7 @@ func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 }
 
 func (m *spaceMaker) make() *Space {
-	s := &Space{}
+	space := &Space{}
 	fixed := dollars(0)
 
 	// Machines come before volumes, because the volumes' ladders stop at the limits of the largest
@@ -89,29 +89,29 @@ func (m *spaceMaker) make() *Space {
 		}
 	}
 
-	s.axes = slices.Concat(m.settings(), volumes, m.logAxis(), machines, m.membersAxis())
+	space.axes = slices.Concat(m.settings(), volumes, m.logAxis(), machines, m.membersAxis())
 
 	// Option costs are for the current number of members; scale them to the choice's number.
-	s.bill = func(choice []int) dollars {
+	space.bill = func(choice []int) dollars {
 		sum := dollars(0)
 		for i, k := range choice {
-			sum += s.axes[i].options[k].cost
+			sum += space.axes[i].options[k].cost
 		}
-		return fixed + sum/dollars(m.members)*dollars(m.membersOf(s, choice))
+		return fixed + sum/dollars(m.members)*dollars(m.membersOf(space, choice))
 	}
 
 	if m.opt.Unpriced {
-		s.amounts = func(choice []int) ordered {
+		space.amounts = func(choice []int) ordered {
 			sum := ordered{}
 			for i, k := range choice {
-				sum = sum.plus(s.axes[i].options[k].ordered)
+				sum = sum.plus(space.axes[i].options[k].ordered)
 			}
 			n := int64(m.members) // per member
-			return ordered{sum.iops / n, sum.throughput / n, sum.size / n}.times(m.membersOf(s, choice))
+			return ordered{sum.iops / n, sum.throughput / n, sum.size / n}.times(m.membersOf(space, choice))
 		}
 	}
 
-	return s
+	return space
 }
 
 // membersOf returns the number of machines of a choice.

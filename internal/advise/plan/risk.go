@@ -26,7 +26,7 @@ var modified = map[string]string{
 }
 
 // risks returns the risks of a layout itself and those of its changes.
-func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
+func (p *planner) risks(sc *scenario.Scenario, simulated *outcome) []Risk {
 	out := []Risk{}
 	add := func(kind, format string, args ...any) {
 		out = append(out, Risk{kind, fmt.Sprintf(format, args...)})
@@ -93,7 +93,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		add("first-touch", "%s", text)
 	}
 
-	for _, c := range credits(sc, o) {
+	for _, c := range credits(sc, simulated) {
 		add("credits", "%s", c.Text)
 	}
 

@@ -74,46 +74,46 @@ const pendingMax = 256
 func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 	progress func(runs int, at dollars)) (*searchResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1),
+	running := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1),
 		freed: make(chan struct{}, pendingMax)}
 
 	// Speculative runs whose outcomes no longer count must not outlive the search.
 	defer func() {
 		cancel()
-		q.drain()
+		running.drain()
 	}()
 
 	found := &searchResult{}
 	for {
 		// Free the workers of all finished runs first, so that fill can start the next candidates.
-		for len(q.freed) > 0 {
-			<-q.freed
-			q.running--
+		for len(running.freed) > 0 {
+			<-running.freed
+			running.running--
 		}
 
-		q.fill(ctx, most-found.runs)
-		if len(q.pending) == 0 {
+		running.fill(ctx, most-found.runs)
+		if len(running.pending) == 0 {
 			// The queue is empty for one of two reasons: the walk ended, or the next candidate
 			// needs a run and the limit is reached. Only in the first case was every layout
 			// decided.
-			found.complete = q.next == nil
+			found.complete = running.next == nil
 			return found, nil
 		}
 
-		first := q.pending[0]
+		first := running.pending[0]
 		select {
-		case <-q.freed: // its outcome waits for an earlier one, but its worker is free now
-			q.running--
+		case <-running.freed: // its outcome waits for an earlier one, but its worker is free now
+			running.running--
 			continue
 		case first.outcome = <-first.done:
-			q.pending = q.pending[1:]
+			running.pending = running.pending[1:]
 		}
 
 		if p := first.outcome.problem; p != nil {
 			return nil, ended(ctx, p)
 		}
 
-		o := q.count(first)
+		o := running.count(first)
 
 		// The report needs the current deployment's run in any case, so it does not count towards the
 		// limit. Neither does a run that a single worker would have skipped.
@@ -171,7 +171,7 @@ func (q *queue) fill(ctx context.Context, most int) {
 		}
 
 		c := q.next
-		p := &pending{candidate: c, done: make(chan *outcome, 1)}
+		started := &pending{candidate: c, done: make(chan *outcome, 1)}
 		o := q.evaluator.prune(c)
 		if o == nil {
 			o = q.evaluator.ruledOut(c)
@@ -179,23 +179,23 @@ func (q *queue) fill(ctx context.Context, most int) {
 
 		switch {
 		case o != nil:
-			p.done <- o
+			started.done <- o
 		// Keep the candidate in q.next: if an earlier outcome rules out a pending run, or this
 		// candidate, the search may still decide it without exceeding the limit.
 		case runs >= most:
 			return
 		default:
-			p.run = true
+			started.run = true
 			runs++
 			q.running++
 			go func() {
 				o := q.evaluator.run(ctx, c)
 				q.freed <- struct{}{} // before done, so that the worker counts as free once the outcome counts
-				p.done <- o
+				started.done <- o
 			}()
 		}
 
-		q.pending, q.next = append(q.pending, p), nil
+		q.pending, q.next = append(q.pending, started), nil
 	}
 }
 

@@ -46,45 +46,45 @@ func (r *Report) conclude(pairs []pair) {
 
 // sentence phrases the verdict with its most important figure.
 func (r *Report) sentence(felt []pair) string {
-	var b strings.Builder
+	var text strings.Builder
 	switch r.Verdict {
 	case Better, Worse:
-		fmt.Fprintf(&b, "%s: %s.", capital(string(r.Verdict)), r.strongest(felt, r.Verdict))
+		fmt.Fprintf(&text, "%s: %s.", capital(string(r.Verdict)), r.strongest(felt, r.Verdict))
 	case Mixed:
-		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.strongest(felt, Better), r.strongest(felt, Worse))
+		fmt.Fprintf(&text, "Better and worse: %s; but %s.", r.strongest(felt, Better), r.strongest(felt, Worse))
 	case NoChange:
 		f := weightiest(felt, NoChange)
-		fmt.Fprintf(&b, "No change: %s was %s before and %s after; any change is under %s.", f.Title,
+		fmt.Fprintf(&text, "No change: %s was %s before and %s after; any change is under %s.", f.Title,
 			f.Before.Text(f.Unit), f.After.Text(f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
 	default:
 		f := weightiest(felt, CantTell)
-		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, f.Before.Text(f.Unit),
+		fmt.Fprintf(&text, "No change is proved: %s was %s before and %s after", f.Title, f.Before.Text(f.Unit),
 			f.After.Text(f.Unit))
 
 		switch x := pairOf(felt, f); {
 		case f.Before.AtLeast && f.After.AtLeast:
-			b.WriteString(", beyond the histogram's last bucket, so the two cannot be compared")
+			text.WriteString(", beyond the histogram's last bucket, so the two cannot be compared")
 		case f.P == nil:
-			b.WriteString(", and the recordings are too short to say more")
+			text.WriteString(", and the recordings are too short to say more")
 		case x.blurred(1 - r.Confidence):
-			fmt.Fprintf(&b, ", which is more than chance, but the histogram's buckets are %.0f %% wide there",
+			fmt.Fprintf(&text, ", which is more than chance, but the histogram's buckets are %.0f %% wide there",
 				100*f.Resolution)
 		default:
-			b.WriteString(", which may be due to chance")
+			text.WriteString(", which may be due to chance")
 		}
 
 		if f.Record != nil {
-			fmt.Fprintf(&b, "; two recordings of %s would show %s", units.Seconds(f.Record.Seconds), f.Record.For)
+			fmt.Fprintf(&text, "; two recordings of %s would show %s", units.Seconds(f.Record.Seconds), f.Record.For)
 		}
 
-		b.WriteString(".")
+		text.WriteString(".")
 	}
 
 	if !r.Workload.Comparable {
-		b.WriteString(" But the workload differed.")
+		text.WriteString(" But the workload differed.")
 	}
 
-	return b.String()
+	return text.String()
 }
 
 func pairOf(of []pair, f *Figure) *pair {

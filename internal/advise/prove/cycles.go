@@ -48,15 +48,15 @@ func checkpoints(c *rules.Case) (rules.Cycle, bool) {
 }
 
 // byCycles cuts a case at the checkpoints' starts; cycles is false if there are fewer than two starts.
-func byCycles(c *rules.Case) partition {
-	p := partition{unit: make([]int32, c.Grid.N)}
-	for k := range p.unit {
-		p.unit[k] = -1
+func byCycles(input *rules.Case) partition {
+	parts := partition{unit: make([]int32, input.Grid.N)}
+	for k := range parts.unit {
+		parts.unit[k] = -1
 	}
 
-	cycle, ok := checkpoints(c)
+	cycle, ok := checkpoints(input)
 	if !ok {
-		return p
+		return parts
 	}
 
 	var starts []int
@@ -68,26 +68,26 @@ func byCycles(c *rules.Case) partition {
 
 	// A checkpoint may pause for a cell, which looks like two.
 	starts = notTooClose(starts)
-	p.begun = len(starts)
+	parts.begun = len(starts)
 	if len(starts) < 2 {
-		return p
+		return parts
 	}
 
-	p.cycles, p.usual = true, medianStep(starts)
+	parts.cycles, parts.usual = true, medianStep(starts)
 	for i := 1; i < len(starts); i++ {
 		// A gap in the recording is folded into one cell or has unknown cells, so the cycle around it is
 		// incomplete.
-		took := float64(c.Grid.Time(starts[i]).Sub(c.Grid.Time(starts[i-1]))) / float64(c.Grid.Step())
-		if took > tooFar*p.usual || took > float64(starts[i]-starts[i-1])+1 {
+		took := float64(input.Grid.Time(starts[i]).Sub(input.Grid.Time(starts[i-1]))) / float64(input.Grid.Step())
+		if took > tooFar*parts.usual || took > float64(starts[i]-starts[i-1])+1 {
 			continue
 		}
 		for k := starts[i-1]; k < starts[i]; k++ {
-			p.unit[k] = int32(p.n)
+			parts.unit[k] = int32(parts.n)
 		}
-		p.n++
+		parts.n++
 	}
 
-	return p
+	return parts
 }
 
 func medianStep(starts []int) float64 {

@@ -66,29 +66,29 @@ func estimate(ctx context.Context, pairs []pair, report *Report, opt Options) er
 
 // estimate computes one pair.
 func (x *pair) estimate(report *Report, opt Options) {
-	f := &x.figure
+	figure := &x.figure
 	nBefore, nAfter := x.before.units(), x.after.units()
-	a, b := x.before.estimate(once(nBefore)), x.after.estimate(once(nAfter))
-	f.Before.Value, f.After.Value = finite(a), finite(b)
-	f.Before.AtLeast, f.After.AtLeast = unbounded(x.before), unbounded(x.after)
-	f.Difference.Value, f.Ratio.Value = finite(b-a), finite(b/a)
+	before, after := x.before.estimate(once(nBefore)), x.after.estimate(once(nAfter))
+	figure.Before.Value, figure.After.Value = finite(before), finite(after)
+	figure.Before.AtLeast, figure.After.AtLeast = unbounded(x.before), unbounded(x.after)
+	figure.Difference.Value, figure.Ratio.Value = finite(after-before), finite(after/before)
 
-	if math.IsNaN(a) || math.IsNaN(b) {
+	if math.IsNaN(before) || math.IsNaN(after) {
 		return
 	}
 
 	// The dependence between units determines how many must be drawn together.
 	ia, ib := x.before.influence(), x.after.influence()
-	f.BlockUnits = max(blockLength(ia), blockLength(ib))
+	figure.BlockUnits = max(blockLength(ia), blockLength(ib))
 	if report.Before.CyclesOfOwn || report.After.CyclesOfOwn {
 		// With only a dozen cycles, the rule finds dependence even if there is none. Cap the block length so
 		// that the side with fewer units has at least unitsMin runs.
-		f.BlockUnits = min(f.BlockUnits, max(1, min(nBefore, nAfter)/unitsMin))
+		figure.BlockUnits = min(figure.BlockUnits, max(1, min(nBefore, nAfter)/unitsMin))
 	}
 
-	x.varies = vary(ia) || vary(ib) || a != b
-	x.afterBlocks = nAfter / f.BlockUnits
-	x.blocks, x.unitSeconds = nBefore/f.BlockUnits, report.Before.UnitSeconds
+	x.varies = vary(ia) || vary(ib) || before != after
+	x.afterBlocks = nAfter / figure.BlockUnits
+	x.blocks, x.unitSeconds = nBefore/figure.BlockUnits, report.Before.UnitSeconds
 
 	if x.afterBlocks < x.blocks {
 		x.blocks, x.unitSeconds = x.afterBlocks, report.After.UnitSeconds
@@ -100,27 +100,27 @@ func (x *pair) estimate(report *Report, opt Options) {
 	}
 
 	alpha := 1 - float64(opt.Confidence)
-	chance := func(what string) *random.Stream { return opt.Seed.Stream("prove." + f.Name + "." + what) }
+	chance := func(what string) *random.Stream { return opt.Seed.Stream("prove." + figure.Name + "." + what) }
 
 	// Each computation has its own random stream, so adding one does not change the others.
-	p := permute(x.before, x.after, f.BlockUnits, opt.Resamples, chance("order"))
-	f.P = &p
+	p := permute(x.before, x.after, figure.BlockUnits, opt.Resamples, chance("order"))
+	figure.P = &p
 	side := func(m measure, at float64, what string) span {
-		errors := critical(alpha, m.units()/f.BlockUnits)
+		errors := critical(alpha, m.units()/figure.BlockUnits)
 		s, reach := m.spread(at, alpha, errors, func(q *quotient) float64 {
-			return deviation(bootstrap(q, f.BlockUnits, opt.Resamples, chance(what)))
+			return deviation(bootstrap(q, figure.BlockUnits, opt.Resamples, chance(what)))
 		})
 		x.reach = max(x.reach, reach)
 		return s
 	}
 
-	sa, sb := side(x.before, a, "before"), side(x.after, b, "after")
+	sa, sb := side(x.before, before, "before"), side(x.after, after, "after")
 	x.difference, x.ratio, x.afterSpan = difference(sa, sb), ratio(sa, sb), sb
-	f.Before.between(sa)
-	f.After.between(sb)
-	f.Difference.between(x.difference)
-	f.Ratio.between(x.ratio)
-	f.Resolution = max(resolution(x.before, a), resolution(x.after, b))
+	figure.Before.between(sa)
+	figure.After.between(sb)
+	figure.Difference.between(x.difference)
+	figure.Ratio.between(x.ratio)
+	figure.Resolution = max(resolution(x.before, before), resolution(x.after, after))
 }
 
 // unbounded reports whether a value is in the histogram's last bucket, which has no upper bound.

@@ -277,24 +277,24 @@ func checkpointSeconds(s *side) measure {
 // classes reads a quantile of durations that were counted in classes, over all instances.
 func classes(signal *rules.Signal, q float64) func(s *side) measure {
 	return func(one *side) measure {
-		h := &histogram{q: q}
+		counts := &histogram{q: q}
 		tracks := one.c.Signal(signal)
 		for _, t := range tracks {
-			if edge, err := strconv.ParseFloat(t.Labels.Get("le"), 64); err == nil && !slices.Contains(h.edges, edge) {
-				h.edges = append(h.edges, edge)
+			if edge, err := strconv.ParseFloat(t.Labels.Get("le"), 64); err == nil && !slices.Contains(counts.edges, edge) {
+				counts.edges = append(counts.edges, edge)
 			}
 		}
 
-		slices.Sort(h.edges)
+		slices.Sort(counts.edges)
 
 		// Without an infinite class, operations beyond the last one would be missing.
-		if len(h.edges) < 2 || !math.IsInf(h.edges[len(h.edges)-1], 1) {
+		if len(counts.edges) < 2 || !math.IsInf(counts.edges[len(counts.edges)-1], 1) {
 			return nil
 		}
 
-		h.upTo = make([][]float64, one.cut.n)
-		for i := range h.upTo {
-			h.upTo[i] = make([]float64, len(h.edges))
+		counts.upTo = make([][]float64, one.cut.n)
+		for i := range counts.upTo {
+			counts.upTo[i] = make([]float64, len(counts.edges))
 		}
 
 		step, counted := one.c.Grid.StepSeconds(), 0.0
@@ -303,10 +303,10 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 			if err != nil {
 				continue
 			}
-			e, _ := slices.BinarySearch(h.edges, edge)
+			e, _ := slices.BinarySearch(counts.edges, edge)
 			for k, u := range one.cut.unit {
 				if x := t.Values[k]; u >= 0 && !math.IsNaN(x) {
-					h.upTo[u][e] += float64(x * step)
+					counts.upTo[u][e] += float64(x * step)
 					counted += x
 				}
 			}
@@ -316,7 +316,7 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 			return nil
 		}
 
-		return h
+		return counts
 	}
 }
 

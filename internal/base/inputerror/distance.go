@@ -47,10 +47,10 @@ func Nearest(word string, among []string) string {
 	return ""
 }
 
-// Near returns up to n names that a misspelt word may mean, the most similar first; ties keep their
-// order. A name that starts with the word, or ends with it after a dot, counts as one letter away.
-// A name that the word abbreviates ("k8s", "i18n") counts as an exact match.
-func Near(word string, among []string, n int) []string {
+// Near returns the names that a misspelt word may mean, the most similar first and at most as many as
+// asked for; ties keep their order. A name that starts with the word, or ends with it after a dot, counts
+// as one letter away. A name that the word abbreviates ("k8s", "i18n") counts as an exact match.
+func Near(word string, among []string, most int) []string {
 	if len(word) > wordMax {
 		return nil
 	}
@@ -86,7 +86,7 @@ func Near(word string, among []string, n int) []string {
 	// Stable, so that equally similar names keep the order in which the caller lists them.
 	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
 	var names []string
-	for _, c := range near[:min(n, len(near))] {
+	for _, c := range near[:min(most, len(near))] {
 		names = append(names, c.name)
 	}
 

@@ -166,13 +166,13 @@ func (m *middle) answer(client, server net.Conn, r *rand.Rand) {
 }
 
 // misbehave sends a chunk in the plan's way, and reports whether there may be more.
-func (m *middle) misbehave(client net.Conn, chunk, last []byte, r *rand.Rand) bool {
+func (m *middle) misbehave(client net.Conn, chunk, last []byte, random *rand.Rand) bool {
 	switch m.plan.Behaviour {
 	case Mutates:
 		// About one byte in 200: enough to hit each message, and not so many that none is parsed.
 		for range 1 + len(chunk)/200 {
 			if len(chunk) > 0 {
-				chunk[r.IntN(len(chunk))] ^= byte(1 + r.IntN(255))
+				chunk[random.IntN(len(chunk))] ^= byte(1 + random.IntN(255))
 			}
 		}
 		_, err := client.Write(chunk)
@@ -181,8 +181,8 @@ func (m *middle) misbehave(client net.Conn, chunk, last []byte, r *rand.Rand) bo
 	case Skips:
 		if len(chunk) > 1 {
 			// The three-index slice forces a copy: the caller still needs the whole chunk.
-			at := r.IntN(len(chunk) - 1)
-			chunk = append(chunk[:at:at], chunk[min(len(chunk), at+1+r.IntN(64)):]...)
+			at := random.IntN(len(chunk) - 1)
+			chunk = append(chunk[:at:at], chunk[min(len(chunk), at+1+random.IntN(64)):]...)
 		}
 		_, err := client.Write(chunk)
 		return err == nil
@@ -210,7 +210,7 @@ func (m *middle) misbehave(client net.Conn, chunk, last []byte, r *rand.Rand) bo
 		return true
 
 	case Repeats, Floods:
-		m.flood(client, append(last, chunk...), r)
+		m.flood(client, append(last, chunk...), random)
 	}
 
 	return false

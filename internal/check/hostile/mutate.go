@@ -36,57 +36,57 @@ func Mutate(r *rand.Rand, input []byte, others [][]byte) []byte {
 }
 
 // change makes one change.
-func change(r *rand.Rand, b []byte, others [][]byte) []byte {
+func change(random *rand.Rand, data []byte, others [][]byte) []byte {
 	// There is no position in an empty input, so it can only grow.
-	if len(b) == 0 {
-		return []byte(interesting[r.IntN(len(interesting))])
+	if len(data) == 0 {
+		return []byte(interesting[random.IntN(len(interesting))])
 	}
 
-	at := r.IntN(len(b))
-	switch r.IntN(12) {
+	at := random.IntN(len(data))
+	switch random.IntN(12) {
 	case 0: // a bit
-		b[at] ^= 1 << r.IntN(8)
+		data[at] ^= 1 << random.IntN(8)
 	case 1: // a byte
-		b[at] = byte(r.IntN(256))
+		data[at] = byte(random.IntN(256))
 	case 2: // torn
-		b = b[:at]
+		data = data[:at]
 	case 3: // without its beginning
-		b = b[at:]
+		data = data[at:]
 	case 4: // a hole
-		b = slices.Delete(b, at, min(len(b), at+1+r.IntN(64)))
+		data = slices.Delete(data, at, min(len(data), at+1+random.IntN(64)))
 	case 5, 6: // something with a meaning, in between or instead
 		// Numbers and words at which parsers have limits.
-		text := []byte(interesting[r.IntN(len(interesting))])
+		text := []byte(interesting[random.IntN(len(interesting))])
 		end := at
-		if r.IntN(2) == 0 {
-			end = min(len(b), at+len(text))
+		if random.IntN(2) == 0 {
+			end = min(len(data), at+len(text))
 		}
-		b = slices.Replace(b, at, end, text...)
+		data = slices.Replace(data, at, end, text...)
 	case 7: // a piece again, once or often
-		piece := slices.Clone(b[at:min(len(b), at+1+r.IntN(256))])
-		b = slices.Insert(b, at, bytes.Repeat(piece, 1+r.IntN(1<<r.IntN(10)))...)
+		piece := slices.Clone(data[at:min(len(data), at+1+random.IntN(256))])
+		data = slices.Insert(data, at, bytes.Repeat(piece, 1+random.IntN(1<<random.IntN(10)))...)
 	case 8: // two lines exchanged
-		lines := bytes.SplitAfter(b, []byte("\n"))
-		x, y := r.IntN(len(lines)), r.IntN(len(lines))
+		lines := bytes.SplitAfter(data, []byte("\n"))
+		x, y := random.IntN(len(lines)), random.IntN(len(lines))
 		lines[x], lines[y] = lines[y], lines[x]
-		b = bytes.Join(lines, nil)
+		data = bytes.Join(lines, nil)
 	case 9: // a number replaced
-		b = renumber(r, b, at)
+		data = renumber(random, data, at)
 	case 10: // a run of one byte
-		b = slices.Insert(b, at, bytes.Repeat([]byte{b[at]}, 1+r.IntN(4096))...)
+		data = slices.Insert(data, at, bytes.Repeat([]byte{data[at]}, 1+random.IntN(4096))...)
 	case 11: // a piece of another input
 		if len(others) == 0 {
 			break
 		}
-		other := others[r.IntN(len(others))]
+		other := others[random.IntN(len(others))]
 		if len(other) == 0 {
 			break
 		}
-		from := r.IntN(len(other))
-		b = slices.Insert(b, at, other[from:min(len(other), from+1+r.IntN(512))]...)
+		from := random.IntN(len(other))
+		data = slices.Insert(data, at, other[from:min(len(other), from+1+random.IntN(512))]...)
 	}
 
-	return b
+	return data
 }
 
 // renumber replaces the first number after at by an interesting one.

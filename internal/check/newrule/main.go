@@ -77,20 +77,20 @@ func namesOf(root, id string) (names, error) {
 
 // write writes the files below root. It overwrites nothing.
 func write(root, id string, out io.Writer) error {
-	n, err := namesOf(root, id)
+	named, err := namesOf(root, id)
 	if err != nil {
 		return err
 	}
 
-	file := strings.ReplaceAll(n.Claim, "-", "_") + ".go"
+	file := strings.ReplaceAll(named.Claim, "-", "_") + ".go"
 	// Core rules of all groups share one folder, so their files begin with the group.
-	if n.Core {
-		file = n.Group + "_" + file
+	if named.Core {
+		file = named.Group + "_" + file
 	}
 	files := []struct{ path, template string }{
-		{filepath.Join(n.Dir, file), "rule.go.tmpl"},
-		{filepath.Join(n.Dir, "testdata", n.Slug+".test"), "rule.test.tmpl"},
-		{filepath.Join("docs", "rules", n.Slug+".md"), "rule.md.tmpl"},
+		{filepath.Join(named.Dir, file), "rule.go.tmpl"},
+		{filepath.Join(named.Dir, "testdata", named.Slug+".test"), "rule.test.tmpl"},
+		{filepath.Join("docs", "rules", named.Slug+".md"), "rule.md.tmpl"},
 	}
 
 	// All are checked before one is written: half a rule would block the next attempt.
@@ -106,7 +106,7 @@ func write(root, id string, out io.Writer) error {
 	}
 	for _, f := range files {
 		var text bytes.Buffer
-		if err := all.ExecuteTemplate(&text, f.template, n); err != nil {
+		if err := all.ExecuteTemplate(&text, f.template, named); err != nil {
 			return err
 		}
 		content := text.Bytes()
@@ -128,6 +128,6 @@ Now:
   3. make rule RULE=%s
   4. a row in docs/rules/coverage.md, a line in CHANGELOG.md, then make generate
 CONTRIBUTING.md, "Add a rule", says what each part is for.
-`, n.Func, n.Enter, n.Dir, n.Slug, n.ID)
+`, named.Func, named.Enter, named.Dir, named.Slug, named.ID)
 	return nil
 }

@@ -117,20 +117,20 @@ func (d *Disk) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	s := Stats{Requests: c.requests, Bytes: c.bytes, Refused: c.refused.Load(), Resident: resident,
+	out := Stats{Requests: c.requests, Bytes: c.bytes, Refused: c.refused.Load(), Resident: resident,
 		Volume: state}
 	for op, asked := range c.asked {
-		s.Asked[op] = units.Duration(asked)
+		out.Asked[op] = units.Duration(asked)
 	}
 
 	if c.total == 0 {
-		return s
+		return out
 	}
 
-	s.LateP50 = units.Duration(c.hdr.ValueAtQuantile(50)) * 1000
-	s.LateP99 = units.Duration(c.hdr.ValueAtQuantile(99)) * 1000
-	s.LateMax = units.Duration(c.most)
-	s.Late = units.Ratio(float64(c.late) / float64(c.total))
+	out.LateP50 = units.Duration(c.hdr.ValueAtQuantile(50)) * 1000
+	out.LateP99 = units.Duration(c.hdr.ValueAtQuantile(99)) * 1000
+	out.LateMax = units.Duration(c.most)
+	out.Late = units.Ratio(float64(c.late) / float64(c.total))
 
 	// The current span counts too, if it has enough requests.
 	worst := c.worst
@@ -139,9 +139,9 @@ func (d *Disk) Stats() Stats {
 		worst = max(worst, float64(c.spanLate)/float64(c.spanAll))
 	}
 
-	s.LateWorst = units.Ratio(worst)
-	s.Saturated = worst > saturatedShare
-	return s
+	out.LateWorst = units.Ratio(worst)
+	out.Saturated = worst > saturatedShare
+	return out
 }
 
 // ResetStats restarts the counters, for example after a warm-up.

@@ -126,9 +126,9 @@ type CutReport struct {
 
 // cut undoes the log and replays what survives: each write is lost with probability Lose, otherwise
 // torn with probability Torn, otherwise kept.
-func (v *volatileLog) cut(img image, stream *random.Stream, c Cut) (CutReport, error) {
+func (v *volatileLog) cut(img image, stream *random.Stream, loss Cut) (CutReport, error) {
 	var cutReport CutReport
-	sector := max(int64(c.Sector), sectorBytes)
+	sector := max(int64(loss.Sector), sectorBytes)
 
 	// First restore the durable state, newest write first, then apply what survives in the original
 	// order.
@@ -148,10 +148,10 @@ func (v *volatileLog) cut(img image, stream *random.Stream, c Cut) (CutReport, e
 		// Sectors are aligned on the disk, regardless of where the write begins.
 		first := sector - written.off%sector
 		switch {
-		case stream.Float() < float64(c.Lose):
+		case stream.Float() < float64(loss.Lose):
 			stays = 0
 			cutReport.Lost++
-		case stream.Float() < float64(c.Torn) && int64(len(written.after)) > first:
+		case stream.Float() < float64(loss.Torn) && int64(len(written.after)) > first:
 			stays = int(first + sector*int64(stream.Below(uint64(1+(int64(len(written.after))-first-1)/sector))))
 			cutReport.Torn++
 		default:

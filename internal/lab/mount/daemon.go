@@ -261,9 +261,9 @@ func (d *daemon) mountAll(ctx context.Context) error {
 // undo it if this one is killed.
 func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alone bool) error {
 	name, o := p.name, p.order
-	v := &served{name: name, fs: d.order.FileSystem}
-	if v.fs == "" {
-		v.fs = string(d.sc.Host.FileSystem)
+	serving := &served{name: name, fs: d.order.FileSystem}
+	if serving.fs == "" {
+		serving.fs = string(d.sc.Host.FileSystem)
 	}
 
 	entry := StateEntry{Name: name, FUSE: filepath.Join(d.state.dir, "fuse-"+strconv.Itoa(len(d.volumes)))}
@@ -286,50 +286,50 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	}
 
 	var err error
-	if v.disk, err = d.host.Add(cfg); err != nil {
+	if serving.disk, err = d.host.Add(cfg); err != nil {
 		return err
 	}
 
 	// mkfs and mount would otherwise use up the volume's burst credits.
-	v.disk.Pace(false, nil)
+	serving.disk.Pace(false, nil)
 	opt := blockdev.Options{
 		Slots: slots(model), MaxRequest: d.sc.Host.MaxRequest, Scheduler: string(d.sc.Host.Scheduler),
 		WbtLatUsec: d.sc.Host.WbtLatUsec,
 		Log:        func(line string) { _ = d.send(startMessage{Log: line}) },
 	}
 
-	if v.device, err = blockdev.Attach(ctx, v.disk, entry.FUSE, opt); err != nil {
+	if serving.device, err = blockdev.Attach(ctx, serving.disk, entry.FUSE, opt); err != nil {
 		return err
 	}
 
-	d.volumes = append(d.volumes, v)
-	d.state.Volumes[at].Device = v.device.Name()
+	d.volumes = append(d.volumes, serving)
+	d.state.Volumes[at].Device = serving.device.Name()
 	if err := d.state.save(); err != nil {
 		return err
 	}
 
-	if err := makeFileSystem(ctx, v.fs, v.device.Path()); err != nil {
+	if err := makeFileSystem(ctx, serving.fs, serving.device.Path()); err != nil {
 		return err
 	}
 
-	if v.dir, err = d.place(name, alone); err != nil {
+	if serving.dir, err = d.place(name, alone); err != nil {
 		return err
 	}
 
-	if d.order.Dir != "" && v.dir != d.order.Dir { // a subfolder of the locked one
-		unlock, err := claim(ctx, v.dir)
+	if d.order.Dir != "" && serving.dir != d.order.Dir { // a subfolder of the locked one
+		unlock, err := claim(ctx, serving.dir)
 		if err != nil {
 			return err
 		}
 		defer unlock()
 	}
 
-	d.state.Volumes[at].Dir = v.dir
+	d.state.Volumes[at].Dir = serving.dir
 	if err := d.state.save(); err != nil {
 		return err
 	}
 
-	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
+	return mountFileSystem(serving.fs, serving.device.Path(), serving.dir, d.sc.Host.MountOptions)
 }
 
 // slots returns how many requests a volume's block layer keeps in flight, up to the loop driver's

@@ -123,7 +123,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		opt.Command = []string{self, "lab", "serve"}
 	}
 
-	o, err := opt.order()
+	ordered, err := opt.order()
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
 
-	r, err := machine.greet(o, stdin, stdout, opt.Log)
+	r, err := machine.greet(ordered, stdin, stdout, opt.Log)
 	if err != nil {
 		_ = stdin.Close()
 		_ = cmd.Process.Signal(syscall.SIGTERM)

@@ -75,9 +75,9 @@ func reply(w http.ResponseWriter, a answer) {
 }
 
 func (d *daemon) status() (*Status, error) {
-	s := &Status{About: d.sc.Name, Paced: d.paced, Backing: "memory"}
+	out := &Status{About: d.sc.Name, Paced: d.paced, Backing: "memory"}
 	if d.order.Images != "" {
-		s.Backing = d.order.Images
+		out.Backing = d.order.Images
 	}
 
 	parts := partsOf(d.sc)
@@ -113,10 +113,10 @@ func (d *daemon) status() (*Status, error) {
 			vs.Problem = err.Error()
 		}
 
-		s.Volumes = append(s.Volumes, vs)
+		out.Volumes = append(out.Volumes, vs)
 	}
 
-	return s, nil
+	return out, nil
 }
 
 // set changes limits while the volumes are in use. The volumes restart with the limits of the

@@ -158,10 +158,10 @@ func quantile(l *latency.Latency, name string) *float64 {
 
 func (r *Result) blame() Blame {
 	alone := r.Stages[0].Streams[0].Latency
-	b := Blame{AloneSeconds: alone.P99Seconds}
+	out := Blame{AloneSeconds: alone.P99Seconds}
 	if alone.P99Seconds == nil {
-		b.Text = r.Measured + " ran no operations, so nothing can be blamed"
-		return b
+		out.Text = r.Measured + " ran no operations, so nothing can be blamed"
+		return out
 	}
 
 	few := ""
@@ -171,16 +171,16 @@ func (r *Result) blame() Blame {
 
 	// If the device is too slow even for the measured stream alone, no companion is to blame.
 	if v := r.Criterion; v != nil && !v.Stages[0].Met {
-		b.Stream = r.Measured
-		b.Text = fmt.Sprintf("the device: even alone, %s has a p99 of %s and misses %s%s", r.Measured,
+		out.Stream = r.Measured
+		out.Text = fmt.Sprintf("the device: even alone, %s has a p99 of %s and misses %s%s", r.Measured,
 			units.Seconds(*alone.P99Seconds), v.Text, few)
-		return b
+		return out
 	}
 
 	if len(r.Stages) == 1 {
-		b.Text = fmt.Sprintf("no companion: %s ran alone, with a p99 of %s%s", r.Measured,
+		out.Text = fmt.Sprintf("no companion: %s ran alone, with a p99 of %s%s", r.Measured,
 			units.Seconds(*alone.P99Seconds), few)
-		return b
+		return out
 	}
 
 	worst, name := 0.0, ""
@@ -194,16 +194,16 @@ func (r *Result) blame() Blame {
 	}
 
 	if name == "" || worst < blameRatio**alone.P99Seconds {
-		b.Text = fmt.Sprintf("no companion: the p99 of %s is %s alone, and at most %s with any companion%s",
+		out.Text = fmt.Sprintf("no companion: the p99 of %s is %s alone, and at most %s with any companion%s",
 			r.Measured,
 			units.Seconds(*alone.P99Seconds), units.Seconds(worst), few)
-		return b
+		return out
 	}
 
 	// The companion with the longest p99 dominates: it is at least twice as long as alone.
-	b.Stream, b.WithSeconds = name, &worst
-	b.Text = fmt.Sprintf("%s: the p99 of %s is %s alone and %s while %s is on, %s times as long%s",
+	out.Stream, out.WithSeconds = name, &worst
+	out.Text = fmt.Sprintf("%s: the p99 of %s is %s alone and %s while %s is on, %s times as long%s",
 		name, r.Measured,
 		units.Seconds(*alone.P99Seconds), units.Seconds(worst), name, units.Number(worst / *alone.P99Seconds), few)
-	return b
+	return out
 }

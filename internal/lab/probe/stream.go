@@ -304,8 +304,8 @@ type deepLoop struct {
 }
 
 func (a *deepLoop) run(ctx context.Context, from, to int64) error {
-	d := &due{j: a.job, from: from}
-	next, moved, fd := d.next(), units.Size(0), int(a.file.Fd())
+	pace := &due{j: a.job, from: from}
+	next, moved, fd := pace.next(), units.Size(0), int(a.file.Fd())
 	op := uint16(aioRead)
 
 	if a.Writes() {
@@ -326,7 +326,7 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 			a.waited += now - next
 			a.queue.add(i, fd, op, a.place())
 			moved += a.Size
-			next = d.next()
+			next = pace.next()
 			if a.Rate == 0 {
 				next = now // a closed loop may send more immediately
 			}
@@ -343,7 +343,7 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 		switch {
 		case !flying && (over || ctx.Err() != nil):
 			if ctx.Err() == nil && a.Burst == 0 {
-				a.miss(d, next, to)
+				a.miss(pace, next, to)
 			}
 			return ctx.Err()
 		case !flying:

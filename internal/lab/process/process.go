@@ -64,7 +64,7 @@ func Start(opt Options) (*Process, error) {
 		}
 	}
 
-	file, w, err := os.Pipe()
+	file, writer, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, closeFile(log))
 	}
@@ -76,7 +76,7 @@ func Start(opt Options) (*Process, error) {
 	}
 
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}, opt.Env...)
-	cmd.Stdout, cmd.Stderr = w, w
+	cmd.Stdout, cmd.Stderr = writer, writer
 	if opt.Stdout != nil {
 		cmd.Stdout = opt.Stdout
 	}
@@ -91,7 +91,7 @@ func Start(opt Options) (*Process, error) {
 	}
 
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: opt.User.credential()}
-	p := &Process{name: name, cmd: cmd, done: make(chan struct{}), mute: make(chan struct{})}
+	running := &Process{name: name, cmd: cmd, done: make(chan struct{}), mute: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
 		// Never unlocked: the kernel ends the child when this thread exits.
@@ -99,23 +99,23 @@ func Start(opt Options) (*Process, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			p.err = cmd.Wait()
-			close(p.done)
+			running.err = cmd.Wait()
+			close(running.done)
 		}
 	}()
 
 	err = <-started
-	_ = w.Close()
+	_ = writer.Close()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot start %s: %w", opt.Path, err), file.Close(), closeFile(log))
 	}
 
 	go func() {
-		defer close(p.mute)
-		p.listen(file, log, opt.Line)
+		defer close(running.mute)
+		running.listen(file, log, opt.Line)
 	}()
 
-	return p, nil
+	return running, nil
 }
 
 func closeFile(f *os.File) error {

@@ -54,7 +54,7 @@ func (x *experiment) cuts() []vtime.Instant {
 
 // cut turns the power off while operations are in flight: volumes fail and processes end at the
 // same moment.
-func (x *experiment) cut(ctx context.Context, n int) error {
+func (x *experiment) cut(ctx context.Context, cut int) error {
 	if x.record != nil {
 		x.record.cut.Store(true)
 	}
@@ -66,7 +66,7 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	go func() {
 		var err error
 		report, err = x.m.Cut(ctx, disk.Cut{
-			Seed: x.sc.Seed + random.Seed(n), Lose: 0.5, Torn: 0.5,
+			Seed: x.sc.Seed + random.Seed(cut), Lose: 0.5, Torn: 0.5,
 			// The smallest size that rented volumes write atomically (disk.Cut names the source).
 			Sector: 4096,
 		})
@@ -93,7 +93,7 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 
 	x.power.Cuts++
 	if err != nil {
-		return fmt.Errorf("power loss %d: %w", n+1, err)
+		return fmt.Errorf("power loss %d: %w", cut+1, err)
 	}
 
 	return nil
@@ -101,11 +101,11 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 
 // recover restarts everything and checks what was written; again is false if the engine no longer
 // serves.
-func (x *experiment) recover(ctx context.Context, n int) (again bool, err error) {
+func (x *experiment) recover(ctx context.Context, cut int) (again bool, err error) {
 	fail := func(err error) (bool, error) {
-		return false, fmt.Errorf("cannot recover from power loss %d: %w", n+1, err)
+		return false, fmt.Errorf("cannot recover from power loss %d: %w", cut+1, err)
 	}
-	x.opt.report(Progress{Phase: "restarting after a power loss", Done: int64(n + 1),
+	x.opt.report(Progress{Phase: "restarting after a power loss", Done: int64(cut + 1),
 		Total: int64(x.opt.PowerLoss)})
 	x.one.Lock()
 	defer x.one.Unlock()
@@ -120,7 +120,7 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 			return false, ctx.Err()
 		}
 		x.power.FailedRecoveries++
-		x.example("after power loss %d, the engine did not start: %v", n+1, err)
+		x.example("after power loss %d, the engine did not start: %v", cut+1, err)
 		return false, nil
 	}
 
@@ -131,7 +131,7 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 		return fail(err)
 	}
 
-	if err := x.check(ctx, n); err != nil {
+	if err := x.check(ctx, cut); err != nil {
 		return fail(err)
 	}
 
@@ -148,7 +148,7 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 
 // check reads each document that was written: it must be as its last acknowledged write left it, or
 // as a write sent after that did.
-func (x *experiment) check(ctx context.Context, n int) error {
+func (x *experiment) check(ctx context.Context, cut int) error {
 	known := x.load.Known()
 	keys := slices.Sorted(maps.Keys(known)) // probably the order in which they are stored, so the fastest
 	x.power.Acknowledged, x.power.Keys = x.load.Totals().Writes.Done, 0
@@ -160,8 +160,8 @@ func (x *experiment) check(ctx context.Context, n int) error {
 
 		// Writes that were never acknowledged may or may not have survived, so such keys are not
 		// counted.
-		k := known[key]
-		if k.Acknowledged > 0 {
+		expected := known[key]
+		if expected.Acknowledged > 0 {
 			x.power.Keys++
 		}
 
@@ -171,22 +171,22 @@ func (x *experiment) check(ctx context.Context, n int) error {
 			return ctx.Err()
 		case err != nil:
 			x.power.Unreadable++
-			x.example("document %d cannot be read after power loss %d: %v", key, n+1, err)
+			x.example("document %d cannot be read after power loss %d: %v", key, cut+1, err)
 			continue
-		case !found && k.Acknowledged > 0:
+		case !found && expected.Acknowledged > 0:
 			x.power.Lost++
-			x.example("document %d is missing after power loss %d, although write %d of it was acknowledged", key, n+1,
-				k.Acknowledged)
-		case seq < k.Acknowledged:
+			x.example("document %d is missing after power loss %d, although write %d of it was acknowledged", key, cut+1,
+				expected.Acknowledged)
+		case seq < expected.Acknowledged:
 			x.power.Lost++
 			x.example("document %d has the content of write %d after power loss %d, although write %d was acknowledged",
 				key, seq,
-				n+1, k.Acknowledged)
-		case seq > k.Issued:
+				cut+1, expected.Acknowledged)
+		case seq > expected.Issued:
 			x.power.Wrong++
 			x.example("document %d has the content of write %d after power loss %d, although write %d was the last one sent",
 				key, seq,
-				n+1, k.Issued)
+				cut+1, expected.Issued)
 		}
 
 		// The next power loss must be checked against the actual state.

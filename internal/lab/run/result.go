@@ -75,16 +75,17 @@ func thisMachine() string {
 
 // describe fills in the description of the lab, with remarks.
 func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error {
-	l := &x.lab
-	l.Server, l.Kernel, l.Cores, l.Memory = x.server.Describe(), kernel(), runtime.NumCPU(), memory()
-	l.Failed, l.Errors = asked.Failed, asked.Errors
+	described := &x.lab
+	described.Server, described.Kernel, described.Cores, described.Memory = x.server.Describe(), kernel(),
+		runtime.NumCPU(), memory()
+	described.Failed, described.Errors = asked.Failed, asked.Errors
 
-	if l.Errors == nil {
-		l.Errors = map[string]int64{}
+	if described.Errors == nil {
+		described.Errors = map[string]int64{}
 	}
 
-	if l.Remarks == nil {
-		l.Remarks = []string{}
+	if described.Remarks == nil {
+		described.Remarks = []string{}
 	}
 
 	all, err := x.m.status(ctx)
@@ -92,14 +93,14 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 		return err
 	}
 
-	l.Backing = all.Backing
+	described.Backing = all.Backing
 	for _, s := range all.Volumes {
-		l.FileSystem = s.FileSystem
+		described.FileSystem = s.FileSystem
 		// The worst values of all spans between power losses, because the counters restart after
 		// each.
 		e := x.watch.tracks[s.Name].worst
-		l.Volumes = append(l.Volumes, e)
-		l.Saturated = l.Saturated || e.Saturated
+		described.Volumes = append(described.Volumes, e)
+		described.Saturated = described.Saturated || e.Saturated
 		if e.Refused > 0 {
 			x.remark("%d writes to volume %s failed because its image is full: use a folder with more space",
 				e.Refused, s.Name)
@@ -107,10 +108,11 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 	}
 
 	d := func(t units.Duration) float64 { return float64(t) / 1e9 }
-	l.Pauses = Pauses{asked.Pauses.Count, d(asked.Pauses.Total), d(asked.Pauses.Longest), asked.Pauses.Aside}
-	l.Dispatch = Dispatch{d(asked.LateP50), d(asked.LateP99), d(asked.LateMax), asked.Behind}
+	described.Pauses = Pauses{asked.Pauses.Count, d(asked.Pauses.Total), d(asked.Pauses.Longest),
+		asked.Pauses.Aside}
+	described.Dispatch = Dispatch{d(asked.LateP50), d(asked.LateP99), d(asked.LateMax), asked.Behind}
 
-	if l.Saturated {
+	if described.Saturated {
 		x.remark("the emulator could not keep up on this machine: the volumes were slower than the real ones would be, so this result is not valid")
 	}
 
@@ -118,14 +120,15 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 		x.remark("operations began late because the machine's CPUs were busy, which is part of these latencies")
 	}
 
-	if l.Pauses.Aside > 0 {
+	if described.Pauses.Aside > 0 {
 		x.remark("this machine was paused %d times, for %s in total and %s at most: the %d operations affected have no latency here",
-			l.Pauses.Count, units.Seconds(l.Pauses.Total), units.Seconds(l.Pauses.Longest), l.Pauses.Aside)
+			described.Pauses.Count, units.Seconds(described.Pauses.Total), units.Seconds(described.Pauses.Longest),
+			described.Pauses.Aside)
 	}
 
-	if l.Existing = x.opt.Existing; l.Existing == nil && l.Cores != x.sc.Host.Cores {
+	if described.Existing = x.opt.Existing; described.Existing == nil && described.Cores != x.sc.Host.Cores {
 		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, load generator and volumes together",
-			x.sc.Host.Cores, l.Cores)
+			x.sc.Host.Cores, described.Cores)
 	}
 
 	if asked.Forgotten > 0 {

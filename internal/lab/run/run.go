@@ -295,7 +295,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 
-	for n := 1; ; n++ {
+	for round := 1; ; round++ {
 		over := false
 		select {
 		case <-done:
@@ -331,7 +331,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 
 		x.progress(totals, last, time.Since(at))
 		last, at = totals, time.Now()
-		if n%cyclesEvery == 0 {
+		if round%cyclesEvery == 0 {
 			if err := x.checkpoints(ctx); err != nil {
 				x.opt.log(err.Error())
 			}

@@ -81,40 +81,40 @@ func (c *checker) size() {
 
 // iops checks the ordered IOPS, under the field that orders them.
 func (c *checker) iops() {
-	o, t := c.o, c.t
-	if o.IOPS < 0 || o.IOPSPerGB < 0 {
+	order, kind := c.o, c.t
+	if order.IOPS < 0 || order.IOPSPerGB < 0 {
 		c.add("iops", "negative", "", Source{}, "")
 		return
 	}
 
-	if o.IOPS != 0 && o.IOPSPerGB != 0 {
-		c.add("iops_per_gb", fmt.Sprintf("set in addition to iops: set only one of them; %s per GiB on %s is %s", o.IOPSPerGB,
-			o.Size.Exact(), units.Count(int64(o.IOPSPerGB)*o.gib())), "",
+	if order.IOPS != 0 && order.IOPSPerGB != 0 {
+		c.add("iops_per_gb", fmt.Sprintf("set in addition to iops: set only one of them; %s per GiB on %s is %s", order.IOPSPerGB,
+			order.Size.Exact(), units.Count(int64(order.IOPSPerGB)*order.gib())), "",
 			Source{}, "")
 	}
 
 	field := "iops"
-	if o.IOPS == 0 && o.IOPSPerGB != 0 {
+	if order.IOPS == 0 && order.IOPSPerGB != 0 {
 		field = "iops_per_gb"
-		if o.Size == 0 {
+		if order.Size == 0 {
 			c.add(field, "needs a size", "", Source{}, "")
 			return
 		}
 	}
 
-	asked := o.asked(t)
-	if !t.ChoosesIOPS {
+	asked := order.asked(kind)
+	if !kind.ChoosesIOPS {
 		if asked != 0 {
-			c.add(field, fmt.Sprintf("cannot be set on %s: %s", t.Name, c.rule()), "", c.ruleSource(), "")
+			c.add(field, fmt.Sprintf("cannot be set on %s: %s", kind.Name, c.rule()), "", c.ruleSource(), "")
 		}
 		return
 	}
 
 	if asked == 0 {
-		if t.IOPSMin.Known() && !t.IOPSIncluded.Known() {
-			c.add("iops", fmt.Sprintf("missing: %s has no default", t.Name),
-				fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source,
-				nearestIOPS(max(t.IOPSMin.Value, t.IOPSLeastPerGiB.Value*IOPS(o.gib()))))
+		if kind.IOPSMin.Known() && !kind.IOPSIncluded.Known() {
+			c.add("iops", fmt.Sprintf("missing: %s has no default", kind.Name),
+				fmt.Sprintf("from %s to %s", kind.IOPSMin.Value, kind.IOPSMax.Value), kind.IOPSMin.Source,
+				nearestIOPS(max(kind.IOPSMin.Value, kind.IOPSLeastPerGiB.Value*IOPS(order.gib()))))
 		}
 		return
 	}

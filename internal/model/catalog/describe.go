@@ -39,33 +39,33 @@ const nameBytesMax = 64
 // DescribedInstance reads one element of the InstanceTypes that `aws ec2 describe-instance-types`
 // prints. name is used if the element has none. The caller sets source and prices.
 func DescribedInstance(name string, element []byte) (InstanceType, error) {
-	var d description
-	if err := json.Unmarshal(element, &d); err != nil {
+	var described description
+	if err := json.Unmarshal(element, &described); err != nil {
 		return InstanceType{}, err
 	}
 
-	if d.InstanceType == "" {
-		d.InstanceType = name
+	if described.InstanceType == "" {
+		described.InstanceType = name
 	}
 
 	machine := InstanceType{
-		Name: d.InstanceType, VCPU: int(d.VCpuInfo.DefaultVCpus),
-		Memory:      units.Size(d.MemoryInfo.SizeInMiB) * units.MiB,
-		Attachments: int(d.EbsInfo.MaximumEbsAttachments),
+		Name: described.InstanceType, VCPU: int(described.VCpuInfo.DefaultVCpus),
+		Memory:      units.Size(described.MemoryInfo.SizeInMiB) * units.MiB,
+		Attachments: int(described.EbsInfo.MaximumEbsAttachments),
 	}
 
-	if n := len(d.EbsInfo.EbsCards); n > 1 {
+	if n := len(described.EbsInfo.EbsCards); n > 1 {
 		machine.Cards = n
 	}
 
-	machine.Weighting = slices.Contains(d.NetworkInfo.BandwidthWeightings, ebsWeighting)
+	machine.Weighting = slices.Contains(described.NetworkInfo.BandwidthWeightings, ebsWeighting)
 
 	// Reject values that no machine has before anything is multiplied.
-	if m := d.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
+	if m := described.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
 		return machine, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", machine.Name, m)
 	}
 
-	if e := d.EbsInfo.EbsOptimizedInfo; e != nil {
+	if e := described.EbsInfo.EbsOptimizedInfo; e != nil {
 		for _, mbps := range []float64{e.BaselineThroughputInMBps, e.MaximumThroughputInMBps} {
 			if !(mbps > 0 && mbps <= 1e6) {
 				return machine, fmt.Errorf("%q: a throughput of %v MB/s (EbsInfo.EbsOptimizedInfo)", machine.Name, mbps)
@@ -78,7 +78,7 @@ func DescribedInstance(name string, element []byte) (InstanceType, error) {
 			Throughput: megabytes(e.MaximumThroughputInMBps)}
 	}
 
-	if s := d.InstanceStorageInfo; s != nil && len(s.Disks) > 0 {
+	if s := described.InstanceStorageInfo; s != nil && len(s.Disks) > 0 {
 		disk := s.Disks[0]
 		if disk.Count < 1 || disk.Count > 1000 || disk.SizeInGB < 1 || disk.SizeInGB > 1e6 {
 			return machine, fmt.Errorf("%q: %d disks of %d GB (InstanceStorageInfo.Disks)", machine.Name, disk.Count,

@@ -167,8 +167,8 @@ const tableHeader = "type,vcpu,memory_mib,base_iops,base_kBps,max_iops,max_kBps,
 
 // EncodeTable writes instances as the embedded table. Zero values are left out.
 func EncodeTable(rows []InstanceType) []byte {
-	var b bytes.Buffer
-	b.WriteString(tableHeader + "\n")
+	var encoded bytes.Buffer
+	encoded.WriteString(tableHeader + "\n")
 
 	for i := range rows {
 		machine := &rows[i]
@@ -222,10 +222,10 @@ func EncodeTable(rows []InstanceType) []byte {
 		}
 
 		add(weighting)
-		b.WriteString(strings.TrimRight(strings.Join(fields, ","), ",") + "\n")
+		encoded.WriteString(strings.TrimRight(strings.Join(fields, ","), ",") + "\n")
 	}
 
-	return b.Bytes()
+	return encoded.Bytes()
 }
 
 func decodeTable(text []byte) ([]InstanceType, error) {
@@ -262,48 +262,50 @@ func decodeTable(text []byte) ([]InstanceType, error) {
 	}
 }
 
-func decodeRow(f []string) (InstanceType, error) {
-	var n [15]int64 // f[1] to f[14]
-	for i := 1; i < len(n); i++ {
-		if f[i] == "" {
+func decodeRow(fields []string) (InstanceType, error) {
+	var numbers [15]int64 // fields[1] to fields[14]
+	for i := 1; i < len(numbers); i++ {
+		if fields[i] == "" {
 			continue
 		}
-		x, err := strconv.ParseInt(f[i], 10, 64)
+		x, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
 			return InstanceType{}, err
 		}
-		n[i] = x
+		numbers[i] = x
 	}
 
 	row := InstanceType{
-		Name: strings.Clone(f[0]), VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB,
-		Baseline:    volume.Rate{IOPS: units.Frequency(n[3]), Throughput: units.Throughput(n[4]) * 1000},
-		Attachments: int(n[7]),
+		Name: strings.Clone(fields[0]), VCPU: int(numbers[1]), Memory: units.Size(numbers[2]) * units.MiB,
+		Baseline: volume.Rate{IOPS: units.Frequency(numbers[3]),
+			Throughput: units.Throughput(numbers[4]) * 1000},
+		Attachments: int(numbers[7]),
 		Disk: LocalDisk{
-			Count: int(n[8]), Size: units.Size(n[9]) * units.GB, HDD: n[10] != 0,
-			Read:  volume.Rate{IOPS: units.Frequency(n[11]), Throughput: units.Throughput(n[12])},
-			Write: volume.Rate{IOPS: units.Frequency(n[13]), Throughput: units.Throughput(n[14])},
+			Count: int(numbers[8]), Size: units.Size(numbers[9]) * units.GB, HDD: numbers[10] != 0,
+			Read:  volume.Rate{IOPS: units.Frequency(numbers[11]), Throughput: units.Throughput(numbers[12])},
+			Write: volume.Rate{IOPS: units.Frequency(numbers[13]), Throughput: units.Throughput(numbers[14])},
 		},
 		Source: describeInstanceTypes,
 	}
 
 	// An empty maximum means that the instance does not burst.
 	row.HasEBS, row.Maximum = row.Baseline.IOPS > 0, row.Baseline
-	if n[5] != 0 {
-		row.Maximum = volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}
+	if numbers[5] != 0 {
+		row.Maximum = volume.Rate{IOPS: units.Frequency(numbers[5]),
+			Throughput: units.Throughput(numbers[6]) * 1000}
 	}
 
-	row.Weighting = f[17] != ""
-	if f[16] != "" {
-		cards, err := strconv.Atoi(f[16])
+	row.Weighting = fields[17] != ""
+	if fields[16] != "" {
+		cards, err := strconv.Atoi(fields[16])
 		if err != nil {
 			return row, err
 		}
 		row.Cards = cards
 	}
 
-	if f[15] != "" {
-		price, err := strconv.ParseFloat(f[15], 64)
+	if fields[15] != "" {
+		price, err := strconv.ParseFloat(fields[15], 64)
 		if err != nil {
 			return row, err
 		}

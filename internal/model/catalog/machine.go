@@ -154,23 +154,23 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 	}
 
 	var out []InstanceType
-	for _, f := range rows {
-		var n [9]int64
-		for k := range n {
-			if k == 0 || k == 4 || f[k] == "" {
+	for _, fields := range rows {
+		var numbers [9]int64
+		for k := range numbers {
+			if k == 0 || k == 4 || fields[k] == "" {
 				continue
 			}
-			if n[k], err = strconv.ParseInt(f[k], 10, 64); err != nil {
-				return nil, fmt.Errorf("%s: %w", f[0], err)
+			if numbers[k], err = strconv.ParseInt(fields[k], 10, 64); err != nil {
+				return nil, fmt.Errorf("%s: %w", fields[0], err)
 			}
 		}
 
-		name := strings.ToLower(f[0])
+		name := strings.ToLower(fields[0])
 
 		// A machine has one line per limit, and its lines follow each other.
 		if len(out) == 0 || out[len(out)-1].Name != name {
-			m := InstanceType{Name: name, Provider: "gcp", VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB,
-				Attachments: int(n[3]), Source: googleLimits}
+			m := InstanceType{Name: name, Provider: "gcp", VCPU: int(numbers[1]), Memory: units.Size(numbers[2]) * units.MiB,
+				Attachments: int(numbers[3]), Source: googleLimits}
 			if strings.HasPrefix(name, "standard_") {
 				m.Provider, m.Source = "azure", azureSizes
 			}
@@ -178,22 +178,22 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 		}
 
 		m := &out[len(out)-1]
-		base := volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}
+		base := volume.Rate{IOPS: units.Frequency(numbers[5]), Throughput: units.Throughput(numbers[6]) * 1000}
 		most := base
 
-		if n[7] != 0 {
-			most = volume.Rate{IOPS: units.Frequency(n[7]), Throughput: units.Throughput(n[8]) * 1000}
+		if numbers[7] != 0 {
+			most = volume.Rate{IOPS: units.Frequency(numbers[7]), Throughput: units.Throughput(numbers[8]) * 1000}
 		}
 
 		switch {
-		case f[4] == "" && n[5] == 0: // not known
+		case fields[4] == "" && numbers[5] == 0: // not known
 			continue
-		case f[4] == "":
+		case fields[4] == "":
 			m.HasEBS, m.Baseline, m.Maximum = true, base, most
 			continue
 		}
 
-		m.Lanes = append(m.Lanes, Lane{f[4], base, most})
+		m.Lanes = append(m.Lanes, Lane{fields[4], base, most})
 	}
 
 	slices.SortFunc(out, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })

@@ -148,11 +148,11 @@ func (p *Prices) ofSize(o *Order) *SizePrice {
 // bill prices an order. Imported prices may be incomplete; a missing part is not a price of 0.
 // Amounts are printed and compared, never simulated.
 func (p *Prices) bill(t *VolumeType, order *Order) (Bill, error) {
-	l := t.limits(t, order, nil)
+	limits := t.limits(t, order, nil)
 
 	// Providers bill provisioned amounts, and the limits include the defaults that an order does not
 	// state.
-	iops := IOPS(l.Sustained.IOPS)
+	iops := IOPS(limits.Sustained.IOPS)
 
 	missing := ""
 	switch {
@@ -162,7 +162,8 @@ func (p *Prices) bill(t *VolumeType, order *Order) (Bill, error) {
 		missing = "the size of " + t.Name
 	case t.ChoosesIOPS && len(p.IOPS) == 0 && iops > t.IOPSIncluded.Value:
 		missing = "the IOPS of " + t.Name
-	case t.ChoosesThroughput && len(p.Throughput) == 0 && l.Sustained.Throughput > t.ThroughputIncluded.Value:
+	case t.ChoosesThroughput && len(p.Throughput) == 0 &&
+		limits.Sustained.Throughput > t.ThroughputIncluded.Value:
 		missing = "the throughput of " + t.Name
 	}
 
@@ -176,10 +177,10 @@ func (p *Prices) bill(t *VolumeType, order *Order) (Bill, error) {
 		times = fmt.Sprintf("%d x ", order.Members())
 	}
 
-	b := Bill{Region: p.Region, Source: p.Source}
+	out := Bill{Region: p.Region, Source: p.Source}
 	add := func(amount float64, format string, args ...any) {
-		b.Lines = append(b.Lines, Line{times + fmt.Sprintf(format, args...), units.USD(amount * n)})
-		b.Total += units.USD(amount * n)
+		out.Lines = append(out.Lines, Line{times + fmt.Sprintf(format, args...), units.USD(amount * n)})
+		out.Total += units.USD(amount * n)
 	}
 
 	if s := p.ofSize(order); s != nil {
@@ -209,14 +210,14 @@ func (p *Prices) bill(t *VolumeType, order *Order) (Bill, error) {
 	}
 
 	for _, tier := range p.Throughput {
-		if l.Sustained.Throughput > tier.Over {
-			mib := float64(l.Sustained.Throughput-tier.Over) / float64(units.MiBps)
-			add(mib*float64(tier.EachMiBps), "%s over %s, %v USD a MiB/s", rate(l.Sustained.Throughput-tier.Over),
+		if limits.Sustained.Throughput > tier.Over {
+			mib := float64(limits.Sustained.Throughput-tier.Over) / float64(units.MiBps)
+			add(mib*float64(tier.EachMiBps), "%s over %s, %v USD a MiB/s", rate(limits.Sustained.Throughput-tier.Over),
 				rate(tier.Over), float64(tier.EachMiBps))
 		}
 	}
 
-	return b, nil
+	return out, nil
 }
 
 // Monthly returns what an instance costs per month of 730 hours in a region, "" for us-east-1. The

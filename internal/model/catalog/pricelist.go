@@ -40,13 +40,13 @@ func (in *Import) add(element []byte) error {
 		return err
 	}
 
-	a := p.Product.Attributes
-	region := a["regionCode"]
-	if region == "" && strings.Contains(a["location"], "N. Virginia") {
+	attributes := p.Product.Attributes
+	region := attributes["regionCode"]
+	if region == "" && strings.Contains(attributes["location"], "N. Virginia") {
 		region = Region
 	}
 
-	volumeType, instance := a["volumeApiName"], a["instanceType"]
+	volumeType, instance := attributes["volumeApiName"], attributes["instanceType"]
 	if region == "" || (volumeType == "" && instance == "") {
 		in.Skipped++
 		return nil
@@ -73,9 +73,9 @@ func (in *Import) add(element []byte) error {
 		in.Skipped++ // reserved capacity, free tiers: not the usual price
 		return nil
 	case volumeType != "":
-		return in.addVolume(volumeType, region, a["usagetype"], d.Unit, units.USD(usd))
-	case !plain(a, "operatingSystem", "Linux") || !plain(a, "tenancy", "Shared") ||
-		!plain(a, "preInstalledSw", "NA") || !plain(a, "capacitystatus", "Used"):
+		return in.addVolume(volumeType, region, attributes["usagetype"], d.Unit, units.USD(usd))
+	case !plain(attributes, "operatingSystem", "Linux") || !plain(attributes, "tenancy", "Shared") ||
+		!plain(attributes, "preInstalledSw", "NA") || !plain(attributes, "capacitystatus", "Used"):
 		in.Skipped++
 		return nil
 	}
@@ -131,15 +131,15 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 		return err
 	}
 
-	p := in.prices(product.Name, region)
-	if p == nil {
+	prices := in.prices(product.Name, region)
+	if prices == nil {
 		return fmt.Errorf("prices of more than %d regions", regionsMax)
 	}
 
 	kind, rest, _ := strings.Cut(usage, ".")
 	switch {
 	case kind == "Usage" && (unit == "GB-Mo" || unit == "GB-month"): // the latter is io2's
-		p.PerGiB = usd
+		prices.PerGiB = usd
 	case kind == "P-IOPS" && unit == "IOPS-Mo":
 		over := product.IOPSIncluded.Value
 		if _, tier, ok := strings.Cut(rest, ".tier"); ok {
@@ -154,11 +154,11 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 			}
 		}
 
-		p.tier(over, usd)
+		prices.tier(over, usd)
 	case kind == "P-Throughput" && strings.HasPrefix(strings.ToLower(unit), "gibps"):
-		p.Throughput = []ThroughputTier{{Over: product.ThroughputIncluded.Value, EachMiBps: usd / 1024}}
+		prices.Throughput = []ThroughputTier{{Over: product.ThroughputIncluded.Value, EachMiBps: usd / 1024}}
 	case kind == "P-Throughput" && strings.HasPrefix(strings.ToLower(unit), "mibps"):
-		p.Throughput = []ThroughputTier{{Over: product.ThroughputIncluded.Value, EachMiBps: usd}}
+		prices.Throughput = []ThroughputTier{{Over: product.ThroughputIncluded.Value, EachMiBps: usd}}
 	default:
 		in.Skipped++
 	}

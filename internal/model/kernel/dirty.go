@@ -62,7 +62,7 @@ func (m *dirtyMap) set(first, last int64) (fresh int64) {
 
 // take finds the first run of dirty pages in [from, to), up to most pages long, marks it clean, and
 // returns its start and length; length 0 means that there is none.
-func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
+func (m *dirtyMap) take(from, to, most int64) (first, length int64) {
 	if m.pages == 0 {
 		return 0, 0
 	}
@@ -94,11 +94,11 @@ func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
 			return 0, 0
 		}
 
-		if n = m.clean(first, min(to, first+most)); lowest {
-			m.low = first + n
+		if length = m.clean(first, min(to, first+most)); lowest {
+			m.low = first + length
 		}
 
-		return first, n
+		return first, length
 	}
 
 	return 0, 0

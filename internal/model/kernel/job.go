@@ -89,16 +89,16 @@ func (t *jobAgain) Fire(_ vtime.Instant, arg uint64) {
 func (t *jobTurn) Fire(_ vtime.Instant, arg uint64) { (*Host)(t).advance(int(arg)) }
 
 // advance runs a job until it has to wait.
-func (h *Host) advance(i int) {
-	job := &h.jobs[i]
+func (h *Host) advance(index int) {
+	job := &h.jobs[index]
 	now := h.clock.Now()
 	if job.phase == data {
-		if !h.submitData(i) {
+		if !h.submitData(index) {
 			return
 		}
 
 		if job.done == nil {
-			h.idle = append(h.idle, i)
+			h.idle = append(h.idle, index)
 			return
 		}
 
@@ -111,7 +111,7 @@ func (h *Host) advance(i int) {
 		}
 
 		if job.file.writeback > now {
-			h.later(i, job.file.writeback)
+			h.later(index, job.file.writeback)
 			return
 		}
 	}
@@ -120,24 +120,24 @@ func (h *Host) advance(i int) {
 	// through a work queue. So the queued jobs go first.
 	if len(job.file.device.throttle.line) > 0 && !job.behind {
 		job.behind = true
-		h.later(i, now)
+		h.later(index, now)
 		return
 	}
 
-	if h.lockedOut(i) {
+	if h.lockedOut(index) {
 		return
 	}
 
 	for job.phase != finish {
 		if until := h.step(job); until > now {
-			h.later(i, until)
+			h.later(index, until)
 			return
 		}
 	}
 
 	// The caller of Sync must not be called back before Sync has returned.
 	if !job.yielded {
-		h.later(i, now)
+		h.later(index, now)
 		return
 	}
 
@@ -145,7 +145,7 @@ func (h *Host) advance(i int) {
 	job.file.last = job.stats
 	done, arg := job.done, job.arg
 	h.waiting.end(now)
-	h.idle = append(h.idle, i)
+	h.idle = append(h.idle, index)
 	done.Fire(now, arg)
 }
 
@@ -157,12 +157,12 @@ func (h *Host) later(i int, at vtime.Instant) {
 
 // submitData submits a job's pages. It returns false if the job has to wait, for an ext4 handle, at
 // the throttle or for a slot; an event then continues the job.
-func (h *Host) submitData(i int) bool {
-	job := &h.jobs[i]
+func (h *Host) submitData(index int) bool {
+	job := &h.jobs[index]
 	now := h.clock.Now()
 	for {
 		dev := job.file.device
-		if !dev.handles.begin(&job.handle, job.file, job.from, extentPages, (*jobTurn)(h), uint64(i)) {
+		if !dev.handles.begin(&job.handle, job.file, job.from, extentPages, (*jobTurn)(h), uint64(index)) {
 			job.yielded = true
 			return false
 		}
@@ -172,7 +172,7 @@ func (h *Host) submitData(i int) bool {
 			if job.done == nil {
 				why = normal
 			}
-			if job.room = dev.throttle.take(why, (*jobRoom)(h), uint64(i)); !job.room {
+			if job.room = dev.throttle.take(why, (*jobRoom)(h), uint64(index)); !job.room {
 				job.yielded = true
 				return false
 			}
@@ -203,11 +203,11 @@ func (h *Host) submitData(i int) bool {
 		job.issued = c.Issued
 
 		if c.Admitted > now {
-			h.later(i, c.Admitted)
+			h.later(index, c.Admitted)
 			return false
 		}
 
-		if dev.throttle.yields((*jobAgain)(h), uint64(i)) {
+		if dev.throttle.yields((*jobAgain)(h), uint64(index)) {
 			job.yielded = true
 			return false
 		}

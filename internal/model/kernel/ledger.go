@@ -67,11 +67,11 @@ func (l *ledger) grow(n int64) {
 }
 
 // book enters a request that counts as in flight from the instant from.
-func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *volume.Completion,
+func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, completion *volume.Completion,
 	buffered bool) {
-	first, last := l.number(from), l.number(c.Done)
+	first, last := l.number(from), l.number(completion.Done)
 	end := l.slot(last)
-	took := int64(c.Done - from)
+	took := int64(completion.Done - from)
 
 	if op == volume.Flush {
 		end.flushes++
@@ -89,25 +89,26 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 	over := vtime.Instant(first+1) * slotLength
 	start.queued += int64(over - from)
 	start.slope++
-	end.queued -= int64(vtime.Instant(last+1)*slotLength - c.Done)
+	end.queued -= int64(vtime.Instant(last+1)*slotLength - completion.Done)
 	end.slope--
 
 	// The common case: the whole request falls into one slot.
-	if c.Done <= over {
-		if l.busyTo < c.Done {
-			start.busy += int64(c.Done - max(from, l.busyTo))
-			l.busyTo = c.Done
+	if completion.Done <= over {
+		if l.busyTo < completion.Done {
+			start.busy += int64(completion.Done - max(from, l.busyTo))
+			l.busyTo = completion.Done
 		}
-		if h := c.Held; h != volume.Unlimited && c.Issued > from && l.heldTo[h] < c.Issued {
-			start.held[h] += int64(c.Issued - max(from, l.heldTo[h]))
-			l.heldTo[h] = c.Issued
+		if h := completion.Held; h != volume.Unlimited && completion.Issued > from &&
+			l.heldTo[h] < completion.Issued {
+			start.held[h] += int64(completion.Issued - max(from, l.heldTo[h]))
+			l.heldTo[h] = completion.Issued
 		}
 		return
 	}
 
-	l.busyTo = l.union(from, c.Done, l.busyTo, func(s *slot, ns int64) { s.busy += ns })
-	if h := c.Held; h != volume.Unlimited && c.Issued > from {
-		l.heldTo[h] = l.union(from, c.Issued, l.heldTo[h], func(s *slot, ns int64) { s.held[h] += ns })
+	l.busyTo = l.union(from, completion.Done, l.busyTo, func(s *slot, ns int64) { s.busy += ns })
+	if h := completion.Held; h != volume.Unlimited && completion.Issued > from {
+		l.heldTo[h] = l.union(from, completion.Issued, l.heldTo[h], func(s *slot, ns int64) { s.held[h] += ns })
 	}
 }
 

@@ -76,14 +76,14 @@ func (h *Host) Metrics() []Metric {
 // Sample writes the current value of each of Metrics.
 func (h *Host) Sample(values []float64) {
 	now := h.clock.Now()
-	i := 0
-	put := func(x float64) { values[i] = x; i++ }
+	next := 0
+	put := func(x float64) { values[next] = x; next++ }
 	seconds := func(ns int64) { put(float64(ns) / 1e9) }
 
 	writeback := 0.0
-	for _, d := range h.devices {
-		writeback += float64(d.underWriteback(now))
-		t := &d.ledger.total
+	for _, device := range h.devices {
+		writeback += float64(device.underWriteback(now))
+		t := &device.ledger.total
 		put(float64(t.done[volume.Read]))
 		put(float64(t.done[volume.Write]))
 		put(float64(t.bytes[volume.Read]))
@@ -92,7 +92,7 @@ func (h *Host) Sample(values []float64) {
 		seconds(t.took[volume.Write])
 		seconds(t.busy)
 		seconds(t.queued)
-		put(float64(d.ledger.inflight))
+		put(float64(device.ledger.inflight))
 		put(float64(t.flushes))
 		seconds(t.flushTook)
 
@@ -104,8 +104,8 @@ func (h *Host) Sample(values []float64) {
 			seconds(ns)
 		}
 
-		put(float64(d.ledger.inflight))
-		if s := d.volume.State(now); s.HasCredits {
+		put(float64(device.ledger.inflight))
+		if s := device.volume.State(now); s.HasCredits {
 			put(100 * float64(s.Credits))
 		}
 	}
@@ -117,7 +117,7 @@ func (h *Host) Sample(values []float64) {
 
 	// With a quota, the container's throttled time decides what the cores show.
 	if h.quota.each > 0 {
-		h.sampleCores(now, values[i:])
+		h.sampleCores(now, values[next:])
 		return
 	}
 

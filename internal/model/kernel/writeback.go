@@ -129,8 +129,8 @@ func (w *flusher) Fire(vtime.Instant, uint64) { w.run() }
 
 // run writes chunks of one file after another, while any is overdue or too much is dirty.
 func (w *flusher) run() {
-	h := w.device.host
-	now := h.clock.Now()
+	host := w.device.host
+	now := host.clock.Now()
 	for {
 		// Nothing is due: return the reserved pages, and look again at the next tick.
 		if w.left <= 0 && !w.choose() {
@@ -144,8 +144,8 @@ func (w *flusher) run() {
 			return
 		}
 
-		f := h.files[w.file]
-		if !w.device.handles.begin(&w.handle, f, f.cursor, min(extentPages, w.left), w, 0) {
+		file := host.files[w.file]
+		if !w.device.handles.begin(&w.handle, file, file.cursor, min(extentPages, w.left), w, 0) {
 			return
 		}
 
@@ -160,7 +160,7 @@ func (w *flusher) run() {
 			end = w.from
 		}
 
-		next, c, n, ok := f.submit(f.cursor, min(f.cursor+w.left, end))
+		next, c, n, ok := file.submit(file.cursor, min(file.cursor+w.left, end))
 		if ok {
 			w.room = false
 			w.device.handles.submitted(&w.handle, n)
@@ -170,17 +170,17 @@ func (w *flusher) run() {
 		// dirty again meanwhile, its time starts again.
 		if !ok {
 			w.device.handles.end(&w.handle)
-			if !w.seek(f) {
-				w.left, f.overdue, f.queued = 0, false, false
-				f.listed, f.since = f.dirty.pages > 0, now
+			if !w.seek(file) {
+				w.left, file.overdue, file.queued = 0, false, false
+				file.listed, file.since = file.dirty.pages > 0, now
 			}
 			continue
 		}
 
-		f.cursor = next
+		file.cursor = next
 		w.left -= int64(n / PageSize)
 		if c.Admitted > now {
-			h.clock.At(c.Admitted, w, 0)
+			host.clock.At(c.Admitted, w, 0)
 			return
 		}
 

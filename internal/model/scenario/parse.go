@@ -82,13 +82,13 @@ func (d *draft) scenario() (*Scenario, error) {
 		sc.Engine = chosen[0]
 	}
 
-	c := &checker{Scenario: sc, Language: d.Language, root: d.root, open: d.open, chosen: chosen,
+	check := &checker{Scenario: sc, Language: d.Language, root: d.root, open: d.open, chosen: chosen,
 		undecoded: read.Problems, warnings: ignored}
 	switch {
 	case d.mounted:
-		c.mounted()
+		check.mounted()
 	case d.root.Kind == yamltree.Mapping:
-		c.check()
+		check.check()
 	}
 
 	var found Problems
@@ -96,9 +96,9 @@ func (d *draft) scenario() (*Scenario, error) {
 		found = append(found, d.src.Place(p.Problem, p.At))
 	}
 
-	for _, p := range c.problems {
+	for _, p := range check.problems {
 		// Do not report consequences of a field that could not be decoded.
-		if c.follows(p) {
+		if check.follows(p) {
 			continue
 		}
 		found = append(found, d.src.Place(p, d.root.Locate(p.Field)))
@@ -108,7 +108,7 @@ func (d *draft) scenario() (*Scenario, error) {
 		return nil, found.sorted()
 	}
 
-	for _, p := range c.warnings {
+	for _, p := range check.warnings {
 		sc.Warnings = append(sc.Warnings, d.src.Place(p, d.root.Locate(p.Field)))
 	}
 

@@ -61,20 +61,20 @@ func (m *meter) refuse(op *workload.Op) {
 	}
 }
 
-// done counts an acknowledged operation; q is not nil if it waited for a connection. others reports
+// done counts an acknowledged operation; wait is not nil if it waited for a connection. others reports
 // whether operations wait for the connection that it frees, because they need its causes.
-func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued, others bool) {
+func (m *meter) done(now vtime.Instant, op *workload.Op, waits *engine.Waits, wait *queued, others bool) {
 	if now >= m.from {
 		m.doneInside++
 	}
 
-	m.synced(now, w)
+	m.synced(now, waits)
 	write, measured := op.Kind.Writes(), op.At >= m.from
 
 	// Handing on causes is costly, so it is skipped unless a result or a waiting operation needs
 	// them.
 	if others || write && measured {
-		m.hand(op, w, q)
+		m.hand(op, waits, wait)
 	}
 
 	if m.felt != nil {
@@ -106,13 +106,13 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	s.n++
 	s.latency += took
 
-	for i, x := range w {
+	for i, x := range waits {
 		s.waits[i] += x
 		s.causes[i] += m.causes[i]
 	}
 
-	if q != nil {
-		s.waits[engine.WaitConnection] += int64(q.at - op.At)
+	if wait != nil {
+		s.waits[engine.WaitConnection] += int64(wait.at - op.At)
 	}
 }
 

@@ -65,7 +65,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 const second = vtime.Instant(time.Second)
 
 // drive advances virtual time, one second at a time.
-func drive(ctx context.Context, sys *system, m *meter, p *sampler, from, end vtime.Instant,
+func drive(ctx context.Context, sys *system, measured *meter, samples *sampler, from, end vtime.Instant,
 	progress func(done, total time.Duration)) error {
 	// Begin with the fraction of a second, so that the last step ends exactly at from.
 	for at := from % second; at < from; at += second {
@@ -83,14 +83,14 @@ func drive(ctx context.Context, sys *system, m *meter, p *sampler, from, end vti
 		sys.reporting.Reset(sys.engine)
 	}
 
-	if err := p.sample(ctx); err != nil {
+	if err := samples.sample(ctx); err != nil {
 		return err
 	}
 
 	for at := from; at < end; {
 		at = min(at+second, end)
 		sys.clock.Run(at)
-		m.classify()
+		measured.classify()
 
 		if err := ctx.Err(); err != nil {
 			return err
@@ -98,13 +98,13 @@ func drive(ctx context.Context, sys *system, m *meter, p *sampler, from, end vti
 
 		// Check bounds every second: a search gives up on most candidates long before their runs
 		// end.
-		if m.watch != nil {
-			if missed := m.watch.missed(sys, &m.open, at, end); missed != nil {
+		if measured.watch != nil {
+			if missed := measured.watch.missed(sys, &measured.open, at, end); missed != nil {
 				return missed
 			}
 		}
 
-		if err := p.sample(ctx); err != nil {
+		if err := samples.sample(ctx); err != nil {
 			return err
 		}
 

@@ -64,38 +64,39 @@ const (
 	diskQueued
 )
 
-func newSampler(sys *system, m *meter, writes units.Ratio, writer recording.Writer,
+func newSampler(sys *system, measured *meter, writes units.Ratio, writer recording.Writer,
 	epochMs int64) (*sampler, error) {
-	p := &sampler{system: sys, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs,
+	out := &sampler{system: sys, from: measured.from, step: int(measured.series.Step / 1e9), writer: writer,
+		epochMs: epochMs,
 		dirtyAt: -1}
-	cells := len(m.series.Cells)
-	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
+	cells := len(measured.series.Cells)
+	out.engineDirty, out.hostDirty = make([]float64, cells), make([]float64, cells)
 
 	own := sys.engine.Metrics()
 	for i, x := range own {
 		if x.Name == sys.dirtyMetric {
-			p.dirtyAt = i
+			out.dirtyAt = i
 		}
-		p.column(x.Name, x.Labels, nil)
+		out.column(x.Name, x.Labels, nil)
 	}
 
 	devices := 0
 	bounds := []int{len(own)}
 	for h, host := range sys.hosts {
-		p.cpu = append(p.cpu, nil)
+		out.cpu = append(out.cpu, nil)
 		for _, x := range host.Metrics() {
-			i := len(p.batch.Columns)
+			i := len(out.batch.Columns)
 			switch {
 			case x.Name == "node_disk_reads_completed_total":
-				p.volumes = append(p.volumes, volumeTrack{at: i, series: make([]float64, cells)})
+				out.volumes = append(out.volumes, volumeTrack{at: i, series: make([]float64, cells)})
 				devices++
 			case x.Name == "node_cpu_seconds_total" && slices.Contains(x.Labels, "user"):
-				p.cpu[h] = append(p.cpu[h], i)
+				out.cpu[h] = append(out.cpu[h], i)
 			}
-			p.column(x.Name, x.Labels, sys.labels[h])
+			out.column(x.Name, x.Labels, sys.labels[h])
 		}
 
-		bounds = append(bounds, len(p.batch.Columns))
+		bounds = append(bounds, len(out.batch.Columns))
 	}
 
 	// Volumes are matched with devices by position, so the counts must agree.
@@ -104,19 +105,19 @@ func newSampler(sys *system, m *meter, writes units.Ratio, writer recording.Writ
 	}
 
 	if writer != nil {
-		m.felt = &felt{}
-		p.clients(m.felt, writes)
+		measured.felt = &felt{}
+		out.clients(measured.felt, writes)
 	}
 
-	n := len(p.batch.Columns)
-	p.row, p.first, p.last = make([]float64, n), make([]float64, n), make([]float64, n)
-	p.engineRow = p.row[:bounds[0]]
+	n := len(out.batch.Columns)
+	out.row, out.first, out.last = make([]float64, n), make([]float64, n), make([]float64, n)
+	out.engineRow = out.row[:bounds[0]]
 
 	for h := range sys.hosts {
-		p.hostRows = append(p.hostRows, p.row[bounds[h]:bounds[h+1]])
+		out.hostRows = append(out.hostRows, out.row[bounds[h]:bounds[h+1]])
 	}
 
-	return p, nil
+	return out, nil
 }
 
 func (p *sampler) column(name string, pairs, more []string) {

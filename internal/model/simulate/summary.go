@@ -13,23 +13,23 @@ import (
 )
 
 // summarise makes the result of a completed run.
-func summarise(sc *scenario.Scenario, sys *system, m *meter, p *sampler, series bool) *Result {
-	m.finish()
-	span := float64(m.end-m.from) / 1e9
-	cycles := cyclesIn(sys.engine.Cycles(), m.from)
+func summarise(sc *scenario.Scenario, sys *system, measured *meter, samples *sampler, series bool) *Result {
+	measured.finish()
+	span := float64(measured.end-measured.from) / 1e9
+	cycles := cyclesIn(sys.engine.Cycles(), measured.from)
 	result := &Result{
 		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
 		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
-		Seconds: span, WarmupSeconds: float64(m.from) / 1e9,
+		Seconds: span, WarmupSeconds: float64(measured.from) / 1e9,
 		OpenLoop:   !sc.Workloads().IsClosed(),
-		DonePerSec: float64(m.doneInside) / span,
-		Unanswered: m.unanswered, Refused: m.refused,
-		Checkpoints: sumCycles(cycles, m),
-		Host:        HostResult{Machine: machine(sc), DirtyBytesMax: p.hostDirtyMax},
+		DonePerSec: float64(measured.doneInside) / span,
+		Unanswered: measured.unanswered, Refused: measured.refused,
+		Checkpoints: sumCycles(cycles, measured),
+		Host:        HostResult{Machine: machine(sc), DirtyBytesMax: samples.hostDirtyMax},
 		ModelError:  errorBar(sc),
 	}
 
-	result.AskedPerSec = float64(m.arrivals) / span
+	result.AskedPerSec = float64(measured.arrivals) / span
 
 	// A closed loop requests the next operation only when one completes.
 	if !result.OpenLoop {
@@ -37,11 +37,11 @@ func summarise(sc *scenario.Scenario, sys *system, m *meter, p *sampler, series 
 	}
 
 	period := result.Checkpoints.PeriodSeconds
-	result.Writes, result.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
-	result.Volumes = sumVolumes(sys, p, span)
-	result.Waits = sumWaits(m, &result.Writes.All)
+	result.Writes, result.Reads = measured.sorted.Writes.Class(period), measured.sorted.Reads.Class(period)
+	result.Volumes = sumVolumes(sys, samples, span)
+	result.Waits = sumWaits(measured, &result.Writes.All)
 	result.EngineFigures, result.FigureUnits = sys.figures()
-	result.Host.CPUBusy, result.Host.CPUBusyMax = p.processors(&sc.Host.Config, span)
+	result.Host.CPUBusy, result.Host.CPUBusyMax = samples.processors(&sc.Host.Config, span)
 	bill(result, sc)
 	result.Caveats = caveats(sc, result, len(cycles))
 	result.Objectives = objectives(sc, result)
@@ -56,7 +56,7 @@ func summarise(sc *scenario.Scenario, sys *system, m *meter, p *sampler, series 
 	}
 
 	if series {
-		result.Series = plots(sys, m, p, cycles)
+		result.Series = plots(sys, measured, samples, cycles)
 	}
 
 	return result
@@ -80,7 +80,7 @@ func known(x float64) *float64 {
 	return &x
 }
 
-func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
+func sumCycles(cycles []engine.Cycle, measured *meter) Cycles {
 	var out Cycles
 	var took, apart []float64
 	dirty := math.NaN()
@@ -88,18 +88,18 @@ func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
 	var covered vtime.Instant
 	for i, c := range cycles {
 		// Cycles that only overlap the measured time count with their overlap.
-		covered += max(min(c.End, m.end)-max(c.Start, m.from), 0)
+		covered += max(min(c.End, measured.end)-max(c.Start, measured.from), 0)
 		if i > 0 {
 			apart = append(apart, float64(c.Start-cycles[i-1].Start)/1e9)
 		}
 
 		// The dirty bytes at the start of an earlier cycle belong to the warm-up.
-		if c.Start >= m.from {
+		if c.Start >= measured.from {
 			dirty = max(float64(c.Dirty), zeroIfNaN(dirty))
 		}
 
-		if c.End > m.end { // still running, and this is the least that it takes
-			out.RunningSeconds = float64(m.end-c.Start) / 1e9
+		if c.End > measured.end { // still running, and this is the least that it takes
+			out.RunningSeconds = float64(measured.end-c.Start) / 1e9
 			continue
 		}
 
@@ -123,7 +123,7 @@ func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
 		out.MaxSeconds = known(x)
 	}
 
-	out.ShareOfTime = float64(covered) / float64(m.end-m.from)
+	out.ShareOfTime = float64(covered) / float64(measured.end-measured.from)
 	return out
 }
 

@@ -50,14 +50,14 @@ type account struct {
 	room units.Size // room left in its last operation
 }
 
-// charge adds the cost of a request to c, which is empty. live says whether the previous operation
+// charge writes the cost of a request to cost, which is empty. live says whether the previous operation
 // may still grow.
-func (a *account) charge(c *charge, request Request, live bool) {
-	c.operations, c.bytes = 1, int64(request.Length)
+func (a *account) charge(cost *charge, request Request, live bool) {
+	cost.operations, cost.bytes = 1, int64(request.Length)
 	if a.carries == 0 {
 		// A long request trickles through in pieces, and its last piece passes when the rest has.
 		if request.Length > paced {
-			c.headBytes = int64((request.Length - 1) / paced * paced)
+			cost.headBytes = int64((request.Length - 1) / paced * paced)
 		}
 		return
 	}
@@ -68,7 +68,7 @@ func (a *account) charge(c *charge, request Request, live bool) {
 	}
 
 	rest := request.Length
-	c.operations = 0
+	cost.operations = 0
 
 	// Only a request that continues the previous one sequentially, while that one is in flight, can
 	// merge.
@@ -76,7 +76,7 @@ func (a *account) charge(c *charge, request Request, live bool) {
 		joined := min(rest, a.room)
 		rest -= joined
 		a.room -= joined
-		c.headBytes, c.joins = int64(joined), true
+		cost.headBytes, cost.joins = int64(joined), true
 	} else {
 		a.room = 0
 	}
@@ -86,13 +86,13 @@ func (a *account) charge(c *charge, request Request, live bool) {
 		if rest > a.carries {
 			n = (rest + a.carries - 1) / a.carries
 		}
-		c.operations = int64(n)
-		c.headOperations = int64(n - 1)
-		c.headBytes += int64((n - 1) * a.carries)
+		cost.operations = int64(n)
+		cost.headOperations = int64(n - 1)
+		cost.headBytes += int64((n - 1) * a.carries)
 		// The last operation may still grow to its full size.
 		a.room = n*a.carries - rest
 	} else {
-		c.headBytes = 0 // it is itself the last part
+		cost.headBytes = 0 // it is itself the last part
 	}
 
 	a.op, a.end = request.Op, request.Offset+request.Length

@@ -84,7 +84,7 @@ func (s *Stripe) Submit(now vtime.Instant, request Request) Completion {
 		return c
 	}
 
-	n := units.Size(len(s.members))
+	width := units.Size(len(s.members))
 	if request.Offset < 0 {
 		request.Offset = 0
 	}
@@ -92,9 +92,9 @@ func (s *Stripe) Submit(now vtime.Instant, request Request) Completion {
 	request.Length = min(request.Length, 1<<63-1-request.Offset)
 	chunk, within := request.Offset/s.unit, request.Offset%s.unit
 	if within+request.Length <= s.unit {
-		request.Offset = chunk/n*s.unit + within
+		request.Offset = chunk/width*s.unit + within
 		// A request within one stripe unit needs no split.
-		return s.members[chunk%n].Submit(now, request)
+		return s.members[chunk%width].Submit(now, request)
 	}
 
 	var done Completion
@@ -103,11 +103,11 @@ func (s *Stripe) Submit(now vtime.Instant, request Request) Completion {
 	end := request.Offset + request.Length
 
 	last, rest := (end-1)/s.unit, (end-1)%s.unit+1
-	for i := range min(n, last-chunk+1) {
-		from := chunk + i          // the first chunk on this member
-		to := last - (last-from)%n // its last
-		part := Request{Op: request.Op, Offset: from / n * s.unit}
-		partEnd := (to/n + 1) * s.unit
+	for i := range min(width, last-chunk+1) {
+		from := chunk + i              // the first chunk on this member
+		to := last - (last-from)%width // its last
+		part := Request{Op: request.Op, Offset: from / width * s.unit}
+		partEnd := (to/width + 1) * s.unit
 
 		if i == 0 {
 			part.Offset += within
@@ -118,7 +118,7 @@ func (s *Stripe) Submit(now vtime.Instant, request Request) Completion {
 		}
 
 		part.Length = partEnd - part.Offset
-		d := s.members[from%n].Submit(now, part)
+		d := s.members[from%width].Submit(now, part)
 		if i == 0 {
 			done = d
 		} else {

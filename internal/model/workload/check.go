@@ -94,14 +94,15 @@ func (c *checker) rate(field string, f units.Frequency, pause bool) {
 }
 
 func (c *checker) arrivals() {
-	a := c.Arrivals
-	if a == nil {
+	chosen := c.Arrivals
+	if chosen == nil {
 		return
 	}
 
 	kinds := 0
-	for _, given := range []bool{a.Poisson != nil, a.Constant != nil, len(a.Steps) > 0, a.Ramp != nil,
-		a.Daily != nil, a.Recorded != "", a.Clients != 0} {
+	for _, given := range []bool{chosen.Poisson != nil, chosen.Constant != nil, len(chosen.Steps) > 0,
+		chosen.Ramp != nil,
+		chosen.Daily != nil, chosen.Recorded != "", chosen.Clients != 0} {
 		if given {
 			kinds++
 		}
@@ -114,38 +115,38 @@ func (c *checker) arrivals() {
 		return
 	}
 
-	switch a.Spacing {
+	switch chosen.Spacing {
 	case "", poissonSpacing, constantSpacing:
 	default:
 		c.add(inputerror.Problem{
-			Field: "arrivals.spacing", Text: a.Spacing + " is neither poisson nor constant",
-			Nearest: inputerror.Nearest(a.Spacing, []string{poissonSpacing, constantSpacing}),
+			Field: "arrivals.spacing", Text: chosen.Spacing + " is neither poisson nor constant",
+			Nearest: inputerror.Nearest(chosen.Spacing, []string{poissonSpacing, constantSpacing}),
 		})
 	}
 
 	switch {
-	case a.Poisson != nil:
-		c.rate("arrivals.poisson", *a.Poisson, false)
-	case a.Constant != nil:
-		c.rate("arrivals.constant", *a.Constant, false)
-	case a.Ramp != nil:
-		c.rate("arrivals.ramp.from", a.Ramp.From, true)
-		c.rate("arrivals.ramp.to", a.Ramp.To, true)
-		c.length("arrivals.ramp.over", a.Ramp.Over, second)
-		if a.Ramp.From == 0 && a.Ramp.To == 0 {
+	case chosen.Poisson != nil:
+		c.rate("arrivals.poisson", *chosen.Poisson, false)
+	case chosen.Constant != nil:
+		c.rate("arrivals.constant", *chosen.Constant, false)
+	case chosen.Ramp != nil:
+		c.rate("arrivals.ramp.from", chosen.Ramp.From, true)
+		c.rate("arrivals.ramp.to", chosen.Ramp.To, true)
+		c.length("arrivals.ramp.over", chosen.Ramp.Over, second)
+		if chosen.Ramp.From == 0 && chosen.Ramp.To == 0 {
 			c.problems.Addf("arrivals.ramp", "a ramp from 0 to 0 makes no requests")
 		}
-	case a.Daily != nil:
-		c.rate("arrivals.daily.low", a.Daily.Low, true)
-		c.rate("arrivals.daily.high", a.Daily.High, false)
-		c.length("arrivals.daily.period", a.Daily.Period, periodMin)
-		if a.Daily.Low > a.Daily.High {
-			c.problems.Addf("arrivals.daily.low", "%s is more than high, %s", a.Daily.Low, a.Daily.High)
+	case chosen.Daily != nil:
+		c.rate("arrivals.daily.low", chosen.Daily.Low, true)
+		c.rate("arrivals.daily.high", chosen.Daily.High, false)
+		c.length("arrivals.daily.period", chosen.Daily.Period, periodMin)
+		if chosen.Daily.Low > chosen.Daily.High {
+			c.problems.Addf("arrivals.daily.low", "%s is more than high, %s", chosen.Daily.Low, chosen.Daily.High)
 		}
 	}
 
-	c.steps(a)
-	c.closed(a)
+	c.steps(chosen)
+	c.closed(chosen)
 }
 
 func (c *checker) length(field string, d, least units.Duration) {

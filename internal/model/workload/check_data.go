@@ -54,13 +54,13 @@ func (c *checker) size(field string, s units.Size) {
 }
 
 func (c *checker) document() {
-	d := c.Document
-	if d == nil {
+	document := c.Document
+	if document == nil {
 		return
 	}
 
 	ways := 0
-	for _, given := range []bool{d.Size != 0, d.Uniform != nil, len(d.Quantiles) > 0} {
+	for _, given := range []bool{document.Size != 0, document.Uniform != nil, len(document.Quantiles) > 0} {
 		if given {
 			ways++
 		}
@@ -69,28 +69,28 @@ func (c *checker) document() {
 	switch {
 	case ways != 1:
 		c.problems.Addf("document", "%d kinds of sizes: set only one of size, uniform and quantiles", ways)
-	case d.Uniform != nil:
-		c.size("document.uniform.from", d.Uniform.From)
-		c.size("document.uniform.to", d.Uniform.To)
-		if d.Uniform.From > d.Uniform.To {
-			c.problems.Addf("document.uniform", "from %s is more than to, %s", d.Uniform.From, d.Uniform.To)
+	case document.Uniform != nil:
+		c.size("document.uniform.from", document.Uniform.From)
+		c.size("document.uniform.to", document.Uniform.To)
+		if document.Uniform.From > document.Uniform.To {
+			c.problems.Addf("document.uniform", "from %s is more than to, %s", document.Uniform.From, document.Uniform.To)
 		}
-	case len(d.Quantiles) > 0:
-		c.quantiles(d.Quantiles)
+	case len(document.Quantiles) > 0:
+		c.quantiles(document.Quantiles)
 	default:
-		c.size("document.size", d.Size)
+		c.size("document.size", document.Size)
 	}
 
-	if d.Change < 0 || d.Change > documentMax {
-		c.size("document.change", d.Change)
+	if document.Change < 0 || document.Change > documentMax {
+		c.size("document.change", document.Change)
 	}
 
-	if d.Growth == 0 {
+	if document.Growth == 0 {
 		return
 	}
 
-	c.size("document.growth", d.Growth)
-	c.size("document.largest", d.Largest)
+	c.size("document.growth", document.Growth)
+	c.size("document.largest", document.Largest)
 	if n := c.documents(); n > growingMax {
 		c.add(inputerror.Problem{Field: "document.growth",
 			Text:  fmt.Sprintf("is stored for each document, and %s documents are too many", n),
@@ -119,44 +119,45 @@ func (c *checker) quantiles(q []SizeQuantile) {
 }
 
 func (c *checker) buckets() {
-	b := c.Buckets
-	if b == nil {
+	given := c.Buckets
+	if given == nil {
 		return
 	}
 
-	if b.Sensors < 1 || b.Sensors > sensorsMax {
+	if given.Sensors < 1 || given.Sensors > sensorsMax {
 		c.add(inputerror.Problem{Field: "buckets.sensors",
-			Text:   b.Sensors.String() + " out of range: want 1 to 1M",
-			Source: sourceProgram, Nearest: min(max(b.Sensors, 1), sensorsMax).String()})
+			Text:   given.Sensors.String() + " out of range: want 1 to 1M",
+			Source: sourceProgram, Nearest: min(max(given.Sensors, 1), sensorsMax).String()})
 	}
 
-	c.length("buckets.interval", b.Interval, stepMin)
-	c.length("buckets.span", b.Span, stepMin)
-	c.size("buckets.entry", b.Entry)
+	c.length("buckets.interval", given.Interval, stepMin)
+	c.length("buckets.span", given.Span, stepMin)
+	c.size("buckets.entry", given.Entry)
 
-	if b.Base < 0 || b.Base > bsonMax {
-		c.size("buckets.base", b.Base)
+	if given.Base < 0 || given.Base > bsonMax {
+		c.size("buckets.base", given.Base)
 	}
 
-	if b.FilledFor < 0 || b.FilledFor > durationMax {
-		c.length("buckets.filled_for", b.FilledFor, 0)
+	if given.FilledFor < 0 || given.FilledFor > durationMax {
+		c.length("buckets.filled_for", given.FilledFor, 0)
 	}
 
 	switch {
 	case c.Document != nil:
 		c.problems.Addf(
 			"document", "cannot be combined with buckets, which have their own size: buckets.base and buckets.entry")
-	case b.Interval <= 0 || b.Span <= 0:
-	case b.Span < b.Interval:
+	case given.Interval <= 0 || given.Span <= 0:
+	case given.Span < given.Interval:
 		c.add(inputerror.Problem{Field: "buckets.span",
-			Text:    fmt.Sprintf("%s is shorter than the interval of the readings, %s", b.Span, b.Interval),
-			Nearest: b.Interval.Std().String()})
-	case b.Entry > 0 && units.Size(b.Span/b.Interval) > (bsonMax-min(b.Base, bsonMax))/b.Entry:
-		longest := units.Duration((bsonMax-min(b.Base, bsonMax))/b.Entry) * b.Interval
+			Text:    fmt.Sprintf("%s is shorter than the interval of the readings, %s", given.Span, given.Interval),
+			Nearest: given.Interval.Std().String()})
+	case given.Entry > 0 && units.Size(given.Span/given.Interval) >
+		(bsonMax-min(given.Base, bsonMax))/given.Entry:
+		longest := units.Duration((bsonMax-min(given.Base, bsonMax))/given.Entry) * given.Interval
 		c.add(inputerror.Problem{
 			Field: "buckets.span", Text: fmt.Sprintf("%d readings of %s are larger than a document may be",
-				b.Span/b.Interval, b.Entry),
-			Limit: bsonMax.Exact(), Source: sourceBSON, Nearest: max(longest, b.Interval).Std().String(),
+				given.Span/given.Interval, given.Entry),
+			Limit: bsonMax.Exact(), Source: sourceBSON, Nearest: max(longest, given.Interval).Std().String(),
 		})
 	}
 

@@ -30,9 +30,9 @@ func readRecorded(r io.Reader) ([]piece, error) {
 	var first, last float64
 	headed := false
 
-	n := 0
+	line := 0
 	for lines.Scan() {
-		n++
+		line++
 		text := strings.TrimSpace(lines.Text())
 		if text == "" || text[0] == '#' {
 			continue
@@ -45,18 +45,18 @@ func readRecorded(r io.Reader) ([]piece, error) {
 				headed = true
 				continue
 			}
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 
 		switch {
 		case len(rows) == 0:
 			first = at
 		case at <= last:
-			return nil, fmt.Errorf("line %d: %g s comes after %g s: times must ascend", n, at, last)
+			return nil, fmt.Errorf("line %d: %g s comes after %g s: times must ascend", line, at, last)
 		case at-first > recordedSecondsMax:
-			return nil, fmt.Errorf("line %d: %g s after the first line: want at most a century", n, at-first)
+			return nil, fmt.Errorf("line %d: %g s after the first line: want at most a century", line, at-first)
 		case len(rows) == recordedRowsMax:
-			return nil, fmt.Errorf("line %d: more than %d rates: remove some", n, recordedRowsMax)
+			return nil, fmt.Errorf("line %d: more than %d rates: remove some", line, recordedRowsMax)
 		}
 
 		last = at
@@ -65,9 +65,9 @@ func readRecorded(r io.Reader) ([]piece, error) {
 
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d: longer than %d bytes", n+1, recordedLineBytesMax)
+		return nil, fmt.Errorf("line %d: longer than %d bytes", line+1, recordedLineBytesMax)
 	case err != nil:
-		return nil, fmt.Errorf("line %d: %w", n+1, err)
+		return nil, fmt.Errorf("line %d: %w", line+1, err)
 	case len(rows) < 2:
 		return nil, fmt.Errorf("%d rates: want at least two lines", len(rows))
 	}

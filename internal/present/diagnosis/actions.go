@@ -55,9 +55,9 @@ var places = map[string]string{
 	"managed": "at its provider",
 }
 
-func action(a *diagnose.Action, n int) document.Task {
-	out := document.Task{ID: "do" + strconv.Itoa(n), Number: n, Title: a.Title, About: a.Effort(),
-		Brief: briefEffort(a)}
+func action(step *diagnose.Action, n int) document.Task {
+	out := document.Task{ID: "do" + strconv.Itoa(n), Number: n, Title: step.Title, About: step.Effort(),
+		Brief: briefEffort(step)}
 	add := func(label string, commands []string, text string) {
 		if len(commands) > 0 || text != "" {
 			out.Steps = append(out.Steps, document.Step{Label: label, Commands: commands, Text: text})
@@ -65,34 +65,34 @@ func action(a *diagnose.Action, n int) document.Task {
 	}
 
 	// The cost comes before the command, because some readers run each line as they read it.
-	if len(a.Do) > 0 {
-		add("costs", nil, a.Cost)
-		add("look", a.Look, "")
-		add("run", a.Do, "")
-		add("check", a.Check, "")
-		add("undo", a.Undo, a.NoUndo)
+	if len(step.Do) > 0 {
+		add("costs", nil, step.Cost)
+		add("look", step.Look, "")
+		add("run", step.Do, "")
+		add("check", step.Check, "")
+		add("undo", step.Undo, step.NoUndo)
 	} else {
 		// The action only reads, so there is nothing to check or undo.
-		add("costs", nil, cmp.Or(a.Cost, "nothing: it only reads"))
-		add("run", a.Look, "")
+		add("costs", nil, cmp.Or(step.Cost, "nothing: it only reads"))
+		add("run", step.Look, "")
 		add("undo", nil, "nothing to undo")
 	}
-	add("expect", nil, a.Expect)
+	add("expect", nil, step.Expect)
 	// Steps from here on are minor: a short text may leave them out.
 	minor := len(out.Steps)
-	add("keep", a.Keep, a.Kept)
-	add("for", nil, a.Rule+" ("+a.Subject+")")
-	where := places[a.Place]
+	add("keep", step.Keep, step.Kept)
+	add("for", nil, step.Rule+" ("+step.Subject+")")
+	where := places[step.Place]
 
 	// Commands for the wrong place would fail or do harm, so the assumption is stated.
-	if !a.PlaceKnown {
+	if !step.PlaceKnown {
 		where = "the sources do not show where the database runs: these commands are for a Linux host"
-	} else if a.Host != "" {
-		where += " " + a.Host
+	} else if step.Host != "" {
+		where += " " + step.Host
 	}
 
 	add("where", nil, where)
-	for i, note := range a.Notes {
+	for i, note := range step.Notes {
 		label := ""
 		if i == 0 {
 			label = "note"
@@ -104,11 +104,11 @@ func action(a *diagnose.Action, n int) document.Task {
 		out.Steps[i].Minor = true
 	}
 
-	if len(a.Do) > 0 {
-		add("prove", nil, a.Judged())
+	if len(step.Do) > 0 {
+		add("prove", nil, step.Judged())
 	}
 
-	add("", a.Prove, "")
+	add("", step.Prove, "")
 	return out
 }
 

@@ -54,49 +54,49 @@ func Document(report *diagnose.Report, opt Options) *document.Document {
 		opt.Location = time.UTC
 	}
 
-	d := &diagnosed{Report: report, clock: NewClock(report.Span, opt.Location), loc: opt.Location,
+	shown := &diagnosed{Report: report, clock: NewClock(report.Span, opt.Location), loc: opt.Location,
 		live: opt.Live, watching: opt.Watching,
 		queries: NewQueries(opt.Pack), pack: opt.Pack, linked: map[string]bool{}}
 	doc := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(report.Verdict),
 		Host: cmp.Or(hosts(report.Sources), opt.Host)}
-	doc.Verdict, doc.Lead = d.verdict()
+	doc.Verdict, doc.Lead = shown.verdict()
 
 	// Lost samples come before other remarks, because every figure depends on them.
-	for _, l := range d.Lost {
+	for _, l := range shown.Lost {
 		doc.Lead = append(doc.Lead,
 			fmt.Sprintf("LOST: %s of the samples of %s are missing, possibly the worst ones: %s.",
 				units.Percent(l.Share), l.Source, l.Text))
 	}
 
-	doc.Lead = append(doc.Lead, d.nearly()...)
-	doc.Lead = append(doc.Lead, d.headroomLines()...)
-	d.nameServer(doc)
-	if d.charts = d.timeline(); d.charts != nil {
-		doc.Timeline = d.charts
+	doc.Lead = append(doc.Lead, shown.nearly()...)
+	doc.Lead = append(doc.Lead, shown.headroomLines()...)
+	shown.nameServer(doc)
+	if shown.charts = shown.timeline(); shown.charts != nil {
+		doc.Timeline = shown.charts
 		doc.Sections = append(doc.Sections,
-			document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Screen: document.IfItFits,
-				Parts: []document.Part{{Timeline: d.charts}}})
+			document.Section{ID: "timeline", Title: "Timeline", Note: shown.charts.Note, Screen: document.IfItFits,
+				Parts: []document.Part{{Timeline: shown.charts}}})
 	}
 
 	// The timeline must be built before these: they link to it only if there is one.
-	doc.Now, doc.Onward = d.doNow(), d.onward()
-	doc.Facts, doc.Summary = d.facts(), d.summary()
-	doc.Sections = append(doc.Sections, d.marks()...)
-	doc.Sections = append(doc.Sections, d.others()...)
-	doc.Sections = append(doc.Sections, d.incidents()...)
-	doc.Sections = append(doc.Sections, d.periods()...)
+	doc.Now, doc.Onward = shown.doNow(), shown.onward()
+	doc.Facts, doc.Summary = shown.facts(), shown.summary()
+	doc.Sections = append(doc.Sections, shown.marks()...)
+	doc.Sections = append(doc.Sections, shown.others()...)
+	doc.Sections = append(doc.Sections, shown.incidents()...)
+	doc.Sections = append(doc.Sections, shown.periods()...)
 
 	calm := report.Stalls.Seconds == 0
 
 	// If nothing stalled, the next limit to be reached matters most.
 	if calm {
-		for _, s := range d.headroom() {
+		for _, s := range shown.headroom() {
 			s.Screen = document.IfItFits
 			doc.Sections = append(doc.Sections, s)
 		}
 	}
 
-	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
+	causes, symptoms := shown.ofKind(diagnose.Cause), shown.ofKind(diagnose.Symptom)
 	// Without a latency to judge, "none" would claim too much.
 	if len(causes)+len(symptoms) == 0 && report.Stalls.Of > 0 {
 		doc.Sections = append(doc.Sections,
@@ -104,25 +104,25 @@ func Document(report *diagnose.Report, opt Options) *document.Document {
 				Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
 	}
 
-	doc.Sections = append(doc.Sections, d.findings("why", "Causes", "", causes, 0)...)
-	doc.Sections = append(doc.Sections, d.findings("hurts", "Symptoms", "", symptoms, len(causes))...)
-	doc.Sections = append(doc.Sections, d.elsewhere()...)
-	doc.Sections = append(doc.Sections, d.support()...)
-	doc.Sections = append(doc.Sections, d.then()...)
-	doc.Sections = append(doc.Sections, d.measured()...)
-	doc.Sections = append(doc.Sections, d.account()...)
-	doc.Sections = append(doc.Sections, d.latency()...)
+	doc.Sections = append(doc.Sections, shown.findings("why", "Causes", "", causes, 0)...)
+	doc.Sections = append(doc.Sections, shown.findings("hurts", "Symptoms", "", symptoms, len(causes))...)
+	doc.Sections = append(doc.Sections, shown.elsewhere()...)
+	doc.Sections = append(doc.Sections, shown.support()...)
+	doc.Sections = append(doc.Sections, shown.then()...)
+	doc.Sections = append(doc.Sections, shown.measured()...)
+	doc.Sections = append(doc.Sections, shown.account()...)
+	doc.Sections = append(doc.Sections, shown.latency()...)
 	doc.Sections = append(doc.Sections,
-		d.findings("not", "Ruled out", "What not to spend money on.", d.ofKind(diagnose.Refutation),
+		shown.findings("not", "Ruled out", "What not to spend money on.", shown.ofKind(diagnose.Refutation),
 			len(causes)+len(symptoms))...)
 
 	if !calm {
-		doc.Sections = append(doc.Sections, d.headroom()...)
+		doc.Sections = append(doc.Sections, shown.headroom()...)
 	}
 
-	doc.Sections = append(doc.Sections, d.gaps()...)
-	doc.Sections = append(doc.Sections, d.sources())
-	doc.Sections = append(doc.Sections, d.queries.Section()...)
+	doc.Sections = append(doc.Sections, shown.gaps()...)
+	doc.Sections = append(doc.Sections, shown.sources())
+	doc.Sections = append(doc.Sections, shown.queries.Section()...)
 
 	if len(report.Findings) > 0 {
 		doc.Next = "More on a finding: plimsoll rules show " + report.Findings[0].Rule

@@ -24,34 +24,34 @@ func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, bef
 	return []document.Section{{ID: id, Title: title, Note: note, Parts: []document.Part{{Findings: out}}}}
 }
 
-func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
-	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(f.Severity),
-		Word: string(f.Severity), Title: f.Title, Subject: f.Subject,
-		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(d.pack, f.Rule),
-		Essential: f.Rule == evidenceRule, Kind: kinds[f.Kind], Brief: brief(f)}
+func (d *diagnosed) finding(judged diagnose.Finding, n int) document.Finding {
+	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(judged.Severity),
+		Word: string(judged.Severity), Title: judged.Title, Subject: judged.Subject,
+		Summary: judged.Summary, Cause: judged.Cause, Rule: judged.Rule, Condition: condition(d.pack, judged.Rule),
+		Essential: judged.Rule == evidenceRule, Kind: kinds[judged.Kind], Brief: brief(judged)}
 
 	// The first finding of a rule has the rule's address, whatever its number is next time.
-	if !d.linked[f.Rule] && f.Rule != "" {
-		out.Anchor, d.linked[f.Rule] = f.Rule, true
+	if !d.linked[judged.Rule] && judged.Rule != "" {
+		out.Anchor, d.linked[judged.Rule] = judged.Rule, true
 	}
 
-	if f.Kind == diagnose.Refutation {
+	if judged.Kind == diagnose.Refutation {
 		out.Level, out.Word = document.Not, "ruled out"
 	}
 
-	if f.Kind == diagnose.Cause && f.Weight > 0 && d.Stalls.Seconds > 0 {
-		out.Weight = "in " + units.Percent(f.Weight) + " of the stall"
+	if judged.Kind == diagnose.Cause && judged.Weight > 0 && d.Stalls.Seconds > 0 {
+		out.Weight = "in " + units.Percent(judged.Weight) + " of the stall"
 	}
 
-	for _, w := range f.Windows {
+	for _, w := range judged.Windows {
 		out.When = append(out.When, d.when(w))
 	}
 
-	if f.PeriodS > 0 {
-		out.Period = "every " + units.Seconds(f.PeriodS)
+	if judged.PeriodS > 0 {
+		out.Period = "every " + units.Seconds(judged.PeriodS)
 	}
 
-	for _, x := range f.Fixes {
+	for _, x := range judged.Fixes {
 		out.Fixes = append(out.Fixes, document.Fix{Summary: x.Summary, Expect: x.Expect, Cost: x.TradeOff})
 	}
 
@@ -63,7 +63,7 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 		}
 	}
 
-	for _, e := range f.Evidence {
+	for _, e := range judged.Evidence {
 		out.Observations = append(out.Observations,
 			document.Observation{Value: figure(e), Text: e.Text, Metric: e.Metric,
 				Signal: strings.TrimPrefix(e.Metric, rules.SignalPrefix),

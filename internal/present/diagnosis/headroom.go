@@ -126,32 +126,32 @@ func (d *diagnosed) headroom() []document.Section {
 	return []document.Section{s}
 }
 
-func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
-	row := []document.Cell{{Text: h.Subject, Roles: "code"}, {Text: h.Title, Detail: h.LimitText},
-		{Text: quantity(*h.Limit, h.Unit), Number: true}, {Text: "not measured", Number: true},
+func (d *diagnosed) headroomRow(resource headroom.Headroom) []document.Cell {
+	row := []document.Cell{{Text: resource.Subject, Roles: "code"}, {Text: resource.Title, Detail: resource.LimitText},
+		{Text: quantity(*resource.Limit, resource.Unit), Number: true}, {Text: "not measured", Number: true},
 		{Text: "–", Number: true},
 		{Text: "–"}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Text: "–", Number: true}}
 
-	if m := h.Most; m != nil {
-		step := time.Duration(h.IntervalS * float64(time.Second))
-		row[3].Text = quantity(m.Value, h.Unit)
+	if m := resource.Most; m != nil {
+		step := time.Duration(resource.IntervalS * float64(time.Second))
+		row[3].Text = quantity(m.Value, resource.Unit)
 		row[5] = d.when(diagnose.Span{From: m.At.Add(-step), To: m.At})
 		if m.Ratio != nil {
 			row[4].Text = units.Percent(*m.Ratio)
 		}
 	}
 
-	if h.UsualRatio != nil {
-		row[6].Text = units.Percent(*h.UsualRatio)
+	if resource.UsualRatio != nil {
+		row[6].Text = units.Percent(*resource.UsualRatio)
 	}
 
-	if t := h.Trend; t != nil {
-		row[7].Text = growth(t.PerS, h.Unit)
-		row[7].Detail = fmt.Sprintf("%s to %s, of %s over %s", growth(t.Low, h.Unit), growth(t.High, h.Unit), t.Of,
+	if t := resource.Trend; t != nil {
+		row[7].Text = growth(t.PerS, resource.Unit)
+		row[7].Detail = fmt.Sprintf("%s to %s, of %s over %s", growth(t.Low, resource.Unit), growth(t.High, resource.Unit), t.Of,
 			headroom.Ahead(t.OverS))
 	}
 
-	if e := h.Ends; e != nil {
+	if e := resource.Ends; e != nil {
 		if row[8].Text = headroom.Ahead(e.InS); e.InS <= 0 {
 			row[8].Text = "now"
 		}
@@ -161,7 +161,7 @@ func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
 		row[8].Detail = e.Assumes
 	}
 
-	if b := h.Bursts; b != nil {
+	if b := resource.Bursts; b != nil {
 		row[3].Detail = fmt.Sprintf("%s at the limit, longest %s", units.Seconds(b.Seconds),
 			units.Seconds(b.LongestS))
 		if b.PeriodS > 0 {

@@ -70,15 +70,15 @@ func (a *cursor) devices(report *diagnose.Report) (out []Device) {
 	caps := capsOf(report)
 	for _, dev := range names {
 		at := func(s *rules.Signal) float64 { return a.recent(a.For(s, "device", dev)) }
-		d := Device{Name: dev, Busy: at(rules.DiskBusy), IOPS: at(rules.DiskOps), BytesS: at(rules.DiskMoved),
+		device := Device{Name: dev, Busy: at(rules.DiskBusy), IOPS: at(rules.DiskOps), BytesS: at(rules.DiskMoved),
 			Queue: at(rules.DiskQueue),
 			AwaitS: await(at(rules.DiskReads), at(rules.DiskReadAwait), at(rules.DiskWrites),
 				at(rules.DiskWriteAwait)), LimitIOPS: math.NaN(), LimitBytesS: math.NaN()}
 
 		moved, ops := a.For(rules.DiskMoved, "device", dev), a.For(rules.DiskOps, "device", dev)
-		d.Idle = !(timeline.Max(upTo(moved, a.k)) > 0 || timeline.Max(upTo(ops, a.k)) > 0)
+		device.Idle = !(timeline.Max(upTo(moved, a.k)) > 0 || timeline.Max(upTo(ops, a.k)) > 0)
 		if x, ok := caps[dev]; ok {
-			d.LimitIOPS, d.LimitBytesS = limit(x.IOPS), limit(x.Throughput)
+			device.LimitIOPS, device.LimitBytesS = limit(x.IOPS), limit(x.Throughput)
 		}
 
 		// Headroom prefers a limit that was given or reported, so it replaces the one in a finding.
@@ -86,15 +86,15 @@ func (a *cursor) devices(report *diagnose.Report) (out []Device) {
 			switch {
 			case h.Limit == nil || h.Subject != dev:
 			case h.Resource == volumeIOPS:
-				d.LimitIOPS = limit(*h.Limit)
+				device.LimitIOPS = limit(*h.Limit)
 			case h.Resource == volumeThroughput:
-				d.LimitBytesS = limit(*h.Limit)
+				device.LimitBytesS = limit(*h.Limit)
 			}
 		}
 
 		// An unknown rate or limit is NaN, and makes the share NaN.
-		d.SharedIOPS, d.SharedBytesS = d.IOPS/d.LimitIOPS, d.BytesS/d.LimitBytesS
-		out = append(out, d)
+		device.SharedIOPS, device.SharedBytesS = device.IOPS/device.LimitIOPS, device.BytesS/device.LimitBytesS
+		out = append(out, device)
 	}
 
 	return out

@@ -98,9 +98,9 @@ func Render(moment *Moment, view View) []Line {
 		return small(view)
 	}
 
-	s := &screen{View: view}
-	s.title(moment)
-	last := Line{{s.clean(view.Message), Warn}}
+	drawn := &screen{View: view}
+	drawn.title(moment)
+	last := Line{{drawn.clean(view.Message), Warn}}
 
 	if view.Message == "" {
 		last = Line{{"m mark  space freeze  ←→ 1 s  PgUp/PgDn 1 min  End now  s sort  ? help  q quit", Dim}}
@@ -117,25 +117,25 @@ func Render(moment *Moment, view View) []Line {
 	}
 
 	if view.Help {
-		s.lines = append(s.lines, s.help(room)...)
+		drawn.lines = append(drawn.lines, drawn.help(room)...)
 	} else {
-		s.body(moment, room)
+		drawn.body(moment, room)
 	}
 
 	if view.Keys || view.Message != "" {
 		// The keys stay on the last line, however short the rest is.
-		for view.Height > 0 && len(s.lines) < view.Height-1 {
-			s.lines = append(s.lines, nil)
+		for view.Height > 0 && len(drawn.lines) < view.Height-1 {
+			drawn.lines = append(drawn.lines, nil)
 		}
-		s.lines = append(s.lines, last)
+		drawn.lines = append(drawn.lines, last)
 	}
 
 	// Names from outside may be of any length, so that every line is cut here, once.
-	for i := range s.lines {
-		s.lines[i] = s.fit(s.lines[i])
+	for i := range drawn.lines {
+		drawn.lines[i] = drawn.fit(drawn.lines[i])
 	}
 
-	return s.lines
+	return drawn.lines
 }
 
 // small says that the screen is too small.

@@ -11,9 +11,9 @@ import (
 )
 
 // percentiles draws latency by percentile.
-func percentiles(p document.Percentiles) template.HTML {
+func percentiles(plotted document.Percentiles) template.HTML {
 	low, high := math.Inf(1), 0.0
-	for _, c := range p.Curves {
+	for _, c := range plotted.Curves {
 		for _, x := range c.Seconds {
 			if x != nil && *x > 0 {
 				low, high = min(low, *x), max(high, *x)
@@ -23,7 +23,7 @@ func percentiles(p document.Percentiles) template.HTML {
 
 	const width, height, left, bottom, top = densityWidth, 210.0, 66.0, 20.0, 8.0
 	drawing := newDrawing(width, height, "Latency by percentile")
-	x := scale{from: -0.3, to: float64(len(p.Names)) - 0.7, start: left, end: width - 8}
+	x := scale{from: -0.3, to: float64(len(plotted.Names)) - 0.7, start: left, end: width - 8}
 
 	y := scale{from: low / 1.5, to: high * 1.5, start: height - bottom, end: top, log: true}
 	for _, v := range y.decades(16) {
@@ -31,12 +31,12 @@ func percentiles(p document.Percentiles) template.HTML {
 		drawing.text("tick", "end", left-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
 
-	for i, name := range p.Names {
+	for i, name := range plotted.Names {
 		drawing.line("grid", x.at(float64(i)), y.start, x.at(float64(i)), y.end)
 		drawing.text("tick", "middle", x.at(float64(i)), height-5, name)
 	}
 
-	for i, c := range p.Curves {
+	for i, c := range plotted.Curves {
 		var trace strings.Builder
 		for k, value := range c.Seconds {
 			// Only known values above zero have a place on a logarithmic axis; the line connects their

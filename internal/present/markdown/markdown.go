@@ -131,51 +131,51 @@ func (p *page) section(s document.Section) {
 	}
 }
 
-func (p *page) part(x document.Part) {
-	p.para(line(x.Text))
-	p.para(strings.Join(x.Prose, "\n"))
-	if x.Quote != "" {
-		p.para("> " + line(x.Quote))
+func (p *page) part(shown document.Part) {
+	p.para(line(shown.Text))
+	p.para(strings.Join(shown.Prose, "\n"))
+	if shown.Quote != "" {
+		p.para("> " + line(shown.Quote))
 	}
 
-	p.terms(x.Terms)
-	if len(x.Commands) > 0 {
-		p.fence("sh", x.Commands)
+	p.terms(shown.Terms)
+	if len(shown.Commands) > 0 {
+		p.fence("sh", shown.Commands)
 	}
 
-	if len(x.PromQL) > 0 {
-		p.fence("promql", x.PromQL)
+	if len(shown.PromQL) > 0 {
+		p.fence("promql", shown.PromQL)
 	}
 
-	if x.Timeline != nil {
-		p.fence("", strings.Split(strings.Trim(text.Timeline(x.Timeline, blockColumns), "\n"), "\n"))
+	if shown.Timeline != nil {
+		p.fence("", strings.Split(strings.Trim(text.Timeline(shown.Timeline, blockColumns), "\n"), "\n"))
 	}
 
-	if x.Figure != nil && x.Figure.Table != nil && x.Figure.Table.Fold == "" {
-		p.para("**" + inline(x.Figure.Title) + "**")
-		p.table(x.Figure.Table)
+	if shown.Figure != nil && shown.Figure.Table != nil && shown.Figure.Table.Fold == "" {
+		p.para("**" + inline(shown.Figure.Title) + "**")
+		p.table(shown.Figure.Table)
 	}
 
-	p.findings(x.Findings)
-	p.tasks(x.Tasks)
-	if x.Shares != nil {
-		p.shares(x.Shares)
+	p.findings(shown.Findings)
+	p.tasks(shown.Tasks)
+	if shown.Shares != nil {
+		p.shares(shown.Shares)
 	}
 
-	p.gaps(x.Gaps)
-	if x.Table != nil {
-		p.table(x.Table)
+	p.gaps(shown.Gaps)
+	if shown.Table != nil {
+		p.table(shown.Table)
 	}
 
-	if len(x.Queries) > 0 {
-		p.folded("PromQL", func() { p.queries(x.Queries) })
+	if len(shown.Queries) > 0 {
+		p.folded("PromQL", func() { p.queries(shown.Queries) })
 	}
 
-	if len(x.Evidence) > 0 {
-		p.folded("How to reproduce these figures", func() { p.evidence(x.Evidence) })
+	if len(shown.Evidence) > 0 {
+		p.folded("How to reproduce these figures", func() { p.evidence(shown.Evidence) })
 	}
 
-	for _, f := range x.Files {
+	for _, f := range shown.Files {
 		p.para("- " + code(f.Path))
 		if len(f.Lines) > 0 {
 			p.fence("", f.Lines)

@@ -16,15 +16,15 @@ type compared struct {
 	evidence   func() string
 }
 
-func comparedFigures(results []*simulate.Result, g *ledger) []compared {
+func comparedFigures(results []*simulate.Result, sources *ledger) []compared {
 	result := results[0]
 	class := func(kind, part string) func() string {
-		return func() string { return g.classEvidence(result, kind, part) }
+		return func() string { return sources.classEvidence(result, kind, part) }
 	}
-	cycles := func() string { return g.cyclesEvidence(result) }
+	cycles := func() string { return sources.cyclesEvidence(result) }
 	rows := []compared{
 		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec },
-			func() string { return g.doneEvidence(result) }},
+			func() string { return sources.doneEvidence(result) }},
 		{"write p50", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P50Seconds },
 			class("write", "all")},
 		{"write p99", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P99Seconds },
@@ -42,11 +42,11 @@ func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 		{cycleWord(result) + ", median", "seconds",
 			func(r *simulate.Result) *float64 { return r.Checkpoints.MedianSeconds }, cycles},
 		{"page cache dirty, most", "bytes", func(r *simulate.Result) *float64 { return &r.Host.DirtyBytesMax },
-			func() string { return g.dirtyEvidence(result) }},
+			func() string { return sources.dirtyEvidence(result) }},
 	}
 
 	for _, name := range volumesCompared(results) {
-		evidence := func() string { return g.volumeEvidence(having(results, name), name) }
+		evidence := func() string { return sources.volumeEvidence(having(results, name), name) }
 		rows = append(rows, compared{name + " IO/s", "",
 			ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.IOPS }), evidence},
 			compared{name + " busy, worst 10 s", "ratio",
@@ -55,8 +55,8 @@ func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 
 	return append(rows,
 		compared{"volumes a month", "USD",
-			func(r *simulate.Result) *float64 { return r.MonthlyVolumesUSD }, g.priced},
-		compared{"all a month", "USD", func(r *simulate.Result) *float64 { return r.MonthlyUSD }, g.priced})
+			func(r *simulate.Result) *float64 { return r.MonthlyVolumesUSD }, sources.priced},
+		compared{"all a month", "USD", func(r *simulate.Result) *float64 { return r.MonthlyUSD }, sources.priced})
 }
 
 // outsideCycles is the p99 of writes outside checkpoints; nil if there are no checkpoints.

@@ -18,7 +18,7 @@ type plottedLayout struct {
 
 // frontierSection shows price against the first objective. It is omitted without prices, and if
 // fewer than two layouts can be compared.
-func frontierSection(planned *plan.Plan, g *ledger) (document.Section, bool) {
+func frontierSection(planned *plan.Plan, sources *ledger) (document.Section, bool) {
 	if planned.Unpriced || len(planned.Frontier) < 2 || len(planned.Objectives) == 0 {
 		return document.Section{}, false
 	}
@@ -44,39 +44,40 @@ func frontierSection(planned *plan.Plan, g *ledger) (document.Section, bool) {
 			{Text: "with the model's error", Number: true}, {Text: "layout"}}}
 
 	drawn := document.Frontier{Objective: objective.Name, MostSeconds: objective.MostSeconds}
-	for i, x := range all {
+	for i, plotted := range all {
 		word := ""
 		switch {
-		case x.chosen && x.now:
+		case plotted.chosen && plotted.now:
 			word = "now, and chosen"
-		case x.chosen:
+		case plotted.chosen:
 			word = "chosen"
-		case x.now:
+		case plotted.now:
 			word = "now"
 		}
 
-		text := setsText(x.Layout)
-		if planned.New || x.Platform != "" {
-			text = orderedText(x.Layout)
+		text := setsText(plotted.Layout)
+		if planned.New || plotted.Platform != "" {
+			text = orderedText(plotted.Layout)
 		}
 		name := text
 		switch {
-		case x.chosen:
+		case plotted.chosen:
 			name += " (chosen)"
 		// Without assignments the name already is "as is".
-		case x.now && len(x.Sets) > 0:
+		case plotted.now && len(plotted.Sets) > 0:
 			name += " (now)"
 		}
 
 		drawn.Points = append(drawn.Points,
-			document.FrontierPoint{Name: name, MonthlyUSD: x.MonthlyUSD, Seconds: x.figure.Value,
-				LowSeconds: x.figure.Low, HighSeconds: x.figure.High, Now: x.now, Chosen: x.chosen})
-		run := g.layout(x.Layout)
+			document.FrontierPoint{Name: name, MonthlyUSD: plotted.MonthlyUSD, Seconds: plotted.figure.Value,
+				LowSeconds: plotted.figure.Low, HighSeconds: plotted.figure.High, Now: plotted.now,
+				Chosen: plotted.chosen})
+		run := sources.layout(plotted.Layout)
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(i + 1), Number: true, Ref: run},
-			{Text: units.Dollars(x.MonthlyUSD), Number: true, Href: g.priced()},
-			{Text: units.Seconds(x.figure.Value), Number: true, Href: run},
-			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true,
-				Href: g.accurate()}, {Text: text, Roles: "code long", Note: word}})
+			{Text: units.Dollars(plotted.MonthlyUSD), Number: true, Href: sources.priced()},
+			{Text: units.Seconds(plotted.figure.Value), Number: true, Href: run},
+			{Text: units.Seconds(plotted.figure.Low) + " to " + units.Seconds(plotted.figure.High), Number: true,
+				Href: sources.accurate()}, {Text: text, Roles: "code long", Note: word}})
 	}
 
 	const none = "No layout that was simulated in full is both cheaper and better than one of these."

@@ -151,7 +151,7 @@ func orWord(text, instead string) string {
 	return text
 }
 
-func planFacts(planned *plan.Plan, g *ledger) []document.Fact {
+func planFacts(planned *plan.Plan, sources *ledger) []document.Fact {
 	shown, word := planned.Chosen, "chosen"
 	if shown == nil {
 		shown, word = planned.Nearest, "nearest"
@@ -160,7 +160,7 @@ func planFacts(planned *plan.Plan, g *ledger) []document.Fact {
 	var out []document.Fact
 	if !planned.Unpriced && planned.Now != nil {
 		out = append(out, document.Fact{Label: "now, a month", Value: units.Dollars(planned.Now.MonthlyUSD),
-			Ref: g.priced()})
+			Ref: sources.priced()})
 	}
 
 	if shown == nil {
@@ -169,7 +169,7 @@ func planFacts(planned *plan.Plan, g *ledger) []document.Fact {
 
 	if !planned.Unpriced {
 		out = append(out, document.Fact{Label: word + ", a month", Value: units.Dollars(shown.MonthlyUSD),
-			Note: againstNow(planned.Now, shown), Href: "#frontier", Ref: g.priced()})
+			Note: againstNow(planned.Now, shown), Href: "#frontier", Ref: sources.priced()})
 	}
 
 	for _, o := range planned.Objectives {
@@ -189,7 +189,7 @@ func planFacts(planned *plan.Plan, g *ledger) []document.Fact {
 		}
 
 		out = append(out, document.Fact{Label: plainName(o.Name) + ", " + word, Value: units.Seconds(f.Value),
-			Note: note, Level: level, Href: "#predicted", Ref: g.layout(shown)})
+			Note: note, Level: level, Href: "#predicted", Ref: sources.layout(shown)})
 	}
 
 	return out
@@ -366,7 +366,7 @@ func predictedSection(planned *plan.Plan, g *ledger) document.Section {
 }
 
 // planWords adds statements, sizing, and the layouts that were preferred but are not enough.
-func planWords(planned *plan.Plan, g *ledger) []document.Section {
+func planWords(planned *plan.Plan, sources *ledger) []document.Section {
 	var out []document.Section
 	if len(planned.Statements) > 0 {
 		s := document.Section{ID: "know", Title: "What to know", Screen: document.Always}
@@ -377,7 +377,7 @@ func planWords(planned *plan.Plan, g *ledger) []document.Section {
 	}
 
 	if size := planned.Sizing; size != nil {
-		sized := g.page("This plan")
+		sized := sources.page("This plan")
 		tab := &document.Table{Caption: "Size",
 			Columns: []document.Column{{Text: "part"}, {Text: "size", Number: true}, {Text: "computed from"}},
 			Notes:   size.Limits}
@@ -395,7 +395,7 @@ func planWords(planned *plan.Plan, g *ledger) []document.Section {
 
 	if len(planned.Rejected) > 0 {
 		tab := &document.Table{Caption: "Layouts that would be preferred but are not enough",
-			Columns: []document.Column{{Text: "layout", Ref: g.lost(setsNow(planned))}, {Text: "a month", Number: true},
+			Columns: []document.Column{{Text: "layout", Ref: sources.lost(setsNow(planned))}, {Text: "a month", Number: true},
 				{Text: "why not"}}}
 
 		// Fewest changes first: a reader wants to know why the simple fix is not enough.
@@ -407,7 +407,7 @@ func planWords(planned *plan.Plan, g *ledger) []document.Section {
 
 		for _, r := range shown {
 			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"},
-				priceCell(planned, units.Dollars(r.Layout.MonthlyUSD), g), {Text: r.Reason}})
+				priceCell(planned, units.Dollars(r.Layout.MonthlyUSD), sources), {Text: r.Reason}})
 		}
 
 		if len(shown) > rejectedUnfolded {

@@ -79,7 +79,7 @@ func volumeText(o *catalog.Order) string {
 }
 
 // platformsSection compares the platforms of a plan for several.
-func platformsSection(planned *plan.Plan, g *ledger) (document.Section, bool) {
+func platformsSection(planned *plan.Plan, sources *ledger) (document.Section, bool) {
 	if len(planned.Platforms) < 2 || len(planned.Objectives) == 0 {
 		return document.Section{}, false
 	}
@@ -113,8 +113,8 @@ func platformsSection(planned *plan.Plan, g *ledger) (document.Section, bool) {
 			l, note = x.Nearest, "not enough: "
 		}
 		if l != nil {
-			run := g.layout(l)
-			row[1] = priceCell(planned, units.Dollars(l.MonthlyUSD), g)
+			run := sources.layout(l)
+			row[1] = priceCell(planned, units.Dollars(l.MonthlyUSD), sources)
 			if f, ok := l.Predicted[name]; ok {
 				row[2] = document.Cell{Text: units.Seconds(f.Value), Number: true, Href: run}
 			}

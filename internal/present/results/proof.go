@@ -114,14 +114,14 @@ func verdictClass(v prove.Verdict) string {
 }
 
 // figuresSection links each figure's name to the first query that it was read with.
-func figuresSection(r *prove.Report, q *document.Queries) document.Section {
+func figuresSection(report *prove.Report, q *document.Queries) document.Section {
 	tab := &document.Table{Caption: "Figures before and after",
 		Columns: []document.Column{{Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true},
 			{Text: "change", Number: true},
-			{Text: prove.Percent(r.Confidence) + " interval", Number: true}, {Text: "verdict"}}}
+			{Text: prove.Percent(report.Confidence) + " interval", Number: true}, {Text: "verdict"}}}
 
-	for i := range r.Figures {
-		f := &r.Figures[i]
+	for i := range report.Figures {
+		f := &report.Figures[i]
 		name := document.Cell{Text: f.Title}
 
 		// All signals are in the list of queries, but a name can link to only one of them.
@@ -140,14 +140,14 @@ func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 	}
 
 	out := document.Section{ID: "figures", Title: "Before and after", Screen: document.IfItFits}
-	if drawn := changesOf(r); len(drawn.Rows) > 0 {
+	if drawn := changesOf(report); len(drawn.Rows) > 0 {
 		const marks = "A filled mark is a verdict; a hollow one is inconclusive."
-		interval := prove.Percent(r.Confidence) + " interval"
+		interval := prove.Percent(report.Confidence) + " interval"
 		out.Parts = append(out.Parts, document.Part{Figure: &document.Figure{ID: "changes",
 			Title: "Changes with their intervals", Plot: drawn,
 			Caption: "After over before. Equal distances left and right are equal factors less and more; small changes get more room than large ones. A bar is the " +
 				interval + ", the grey band means no change (" +
-				prove.Percent(r.Method.Margin) +
+				prove.Percent(report.Method.Margin) +
 				" either way). " + marks,
 			TerminalCaption: "After over before, each with its " + interval + ". " + marks}})
 	}
@@ -236,35 +236,35 @@ func settingsSection(r *prove.Report) []document.Section {
 // sidesSection says what was compared, and whether both had the same load.
 func sidesSection(report *prove.Report, loc *time.Location) document.Section {
 	var sides []document.Term
-	for _, s := range []struct {
+	for _, side := range []struct {
 		name string
 		*prove.Side
 	}{{"before", &report.Before}, {"after", &report.After}} {
 		var from []string
-		for _, src := range s.Sources {
+		for _, src := range side.Sources {
 			from = append(from, fmt.Sprintf("%s (%s)", src.Name, src.Kind))
 		}
 
 		of := orWord(strings.Join(from, ", "), "no source")
-		if s.Server != nil && !strings.Contains(of, s.Server.Name) {
-			of = s.Server.Engine + " " + s.Server.Name + ": " + of
+		if side.Server != nil && !strings.Contains(of, side.Server.Name) {
+			of = side.Server.Engine + " " + side.Server.Name + ": " + of
 		}
 
-		unit := units.Count(int64(s.Units)) + " intervals of " + units.Seconds(s.UnitSeconds)
-		if s.CyclesOfOwn {
-			unit = units.Count(int64(s.Units)) + " whole checkpoint cycles of " + units.Seconds(s.UnitSeconds)
+		unit := units.Count(int64(side.Units)) + " intervals of " + units.Seconds(side.UnitSeconds)
+		if side.CyclesOfOwn {
+			unit = units.Count(int64(side.Units)) + " whole checkpoint cycles of " + units.Seconds(side.UnitSeconds)
 		}
 
-		unit += ", " + units.Seconds(s.UsedSeconds) + " in total"
+		unit += ", " + units.Seconds(side.UsedSeconds) + " in total"
 
 		// Less than a sample is rounding, not time that was left out.
-		if s.LeftSeconds >= s.StepSeconds && s.LeftSeconds > 0 {
-			unit += "; " + units.Seconds(s.LeftSeconds) + " outside them were not used"
+		if side.LeftSeconds >= side.StepSeconds && side.LeftSeconds > 0 {
+			unit += "; " + units.Seconds(side.LeftSeconds) + " outside them were not used"
 		}
 
-		sides = append(sides, document.Term{Label: s.name, Lines: []document.Line{{Text: of},
-			{Text: s.Span.From.In(loc).Format(time.DateTime) + " to " +
-				s.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
+		sides = append(sides, document.Term{Label: side.name, Lines: []document.Line{{Text: of},
+			{Text: side.Span.From.In(loc).Format(time.DateTime) + " to " +
+				side.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
 	}
 
 	checks := &document.Table{Caption: "Whether both had the same load",

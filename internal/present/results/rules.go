@@ -34,9 +34,9 @@ func list(title string, tab *document.Table) *document.Document {
 
 // Rule shows a rule: its Markdown page, and its condition and signals in PromQL. fixes are the Markdown
 // pages of its fixes, which follow the rule's own sections.
-func Rule(r *rules.Description, page []byte, fixes ...[]byte) *document.Document {
-	d := &document.Document{Kind: "Rule", Title: r.Title}
-	d.Verdict, d.Sections = sectionsOf(page)
+func Rule(rule *rules.Description, page []byte, fixes ...[]byte) *document.Document {
+	doc := &document.Document{Kind: "Rule", Title: rule.Title}
+	doc.Verdict, doc.Sections = sectionsOf(page)
 
 	for _, fix := range fixes {
 		title, parts := sectionsOf(fix)
@@ -50,19 +50,20 @@ func Rule(r *rules.Description, page []byte, fixes ...[]byte) *document.Document
 			}
 			*prose = append(*prose, s.Parts[0].Prose...)
 		}
-		d.Sections = append(d.Sections, section)
+		doc.Sections = append(doc.Sections, section)
 	}
 
-	if r.When != "" {
-		d.Sections = append(d.Sections, document.Section{ID: "promql", Title: "In PromQL", Parts: []document.Part{
-			{Text: "Over signals:"}, {PromQL: []string{r.When}},
-			{Text: "Over exporters' metrics; the rule may hold if the result is not empty:"},
-			{PromQL: []string{r.PromQL}}}})
+	if rule.When != "" {
+		doc.Sections = append(doc.Sections, document.Section{ID: "promql", Title: "In PromQL",
+			Parts: []document.Part{
+				{Text: "Over signals:"}, {PromQL: []string{rule.When}},
+				{Text: "Over exporters' metrics; the rule may hold if the result is not empty:"},
+				{PromQL: []string{rule.PromQL}}}})
 	}
 
-	if len(r.Signals) > 0 {
+	if len(rule.Signals) > 0 {
 		s := document.Section{ID: "signals", Title: "Signals"}
-		for _, x := range r.Signals {
+		for _, x := range rule.Signals {
 			unit := ""
 			if x.Unit != "" {
 				unit = " (" + x.Unit + ")"
@@ -70,10 +71,10 @@ func Rule(r *rules.Description, page []byte, fixes ...[]byte) *document.Document
 			s.Parts = append(s.Parts, document.Part{Text: x.Name + unit + ": " + x.Help},
 				document.Part{PromQL: x.Exprs})
 		}
-		d.Sections = append(d.Sections, s)
+		doc.Sections = append(doc.Sections, s)
 	}
 
-	return d
+	return doc
 }
 
 // sectionsOf splits a Markdown page at its headings of the second level, without links and comments. Text

@@ -191,7 +191,7 @@ func unsettled(r *simulate.Result) string {
 	return ""
 }
 
-func resultFacts(result *simulate.Result, g *ledger) []document.Fact {
+func resultFacts(result *simulate.Result, sources *ledger) []document.Fact {
 	var out []document.Fact
 	add := func(label string, x *float64, unit, note, href string, ref func() string) {
 		if x != nil {
@@ -206,7 +206,7 @@ func resultFacts(result *simulate.Result, g *ledger) []document.Fact {
 		name, class = "read", &result.Reads
 	}
 
-	latencies := func() string { return g.classEvidence(result, name, "all") }
+	latencies := func() string { return sources.classEvidence(result, name, "all") }
 	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"),
 		"#latency", latencies)
 	if len(out) > 0 {
@@ -224,20 +224,21 @@ func resultFacts(result *simulate.Result, g *ledger) []document.Fact {
 	if result.Checkpoints.Count > 0 {
 		add(cycleWord(result)+", median", result.Checkpoints.MedianSeconds, "seconds",
 			units.Percent(result.Checkpoints.ShareOfTime)+" of the time", "#timeline",
-			func() string { return g.cyclesEvidence(result) })
+			func() string { return sources.cyclesEvidence(result) })
 	}
 
 	for i := range result.Volumes {
 		if v := &result.Volumes[i]; i < 2 {
 			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average",
-				"#volumes", func() string { return g.volumeEvidence(result, v.Name) })
+				"#volumes", func() string { return sources.volumeEvidence(result, v.Name) })
 		}
 	}
 
 	if result.MonthlyUSD != nil {
-		add("a month", result.MonthlyUSD, "USD", "volumes "+optional(result.MonthlyVolumesUSD, "USD"), "", g.priced)
+		add("a month", result.MonthlyUSD, "USD", "volumes "+optional(result.MonthlyVolumesUSD, "USD"), "",
+			sources.priced)
 	} else {
-		add("volumes a month", result.MonthlyVolumesUSD, "USD", "", "", g.priced)
+		add("volumes a month", result.MonthlyVolumesUSD, "USD", "", "", sources.priced)
 	}
 
 	return out
@@ -247,7 +248,7 @@ func resultFacts(result *simulate.Result, g *ledger) []document.Fact {
 const chartedMax = document.SeriesStyles
 
 // simulatedTimeline overlays the results' series; nil if the first has none.
-func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline {
+func simulatedTimeline(results []*simulate.Result, sources *ledger) *document.Timeline {
 	result := results[0]
 	if result.Series == nil || !(result.Seconds > 0) || !(result.Series.StepSeconds > 0) {
 		return nil
@@ -287,7 +288,7 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 		}
 	}
 
-	writes := func() string { return g.classEvidence(result, "write", "all") }
+	writes := func() string { return sources.classEvidence(result, "write", "all") }
 	add("write p99", "seconds", limit, writes, func(s *simulate.Series) []*float64 { return s.WriteP99 })
 	add("slowest write", "seconds", 0, writes, func(s *simulate.Series) []*float64 { return s.WriteMax })
 
@@ -295,13 +296,13 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 		axis.Charts[i].Log = true // stalls last seconds, other writes a millisecond
 	}
 
-	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyEvidence(result) },
+	add("dirty in the engine's cache", "bytes", 0, func() string { return sources.engineDirtyEvidence(result) },
 		func(s *simulate.Series) []*float64 { return s.EngineDirty })
-	add("page cache dirty", "bytes", 0, func() string { return g.dirtyEvidence(result) },
+	add("page cache dirty", "bytes", 0, func() string { return sources.dirtyEvidence(result) },
 		func(s *simulate.Series) []*float64 { return s.HostDirty })
 
 	for _, name := range volumesOf(shown) {
-		add(name+" busy", "ratio", 0, func() string { return g.volumeEvidence(having(shown, name), name) },
+		add(name+" busy", "ratio", 0, func() string { return sources.volumeEvidence(having(shown, name), name) },
 			func(s *simulate.Series) []*float64 { return s.Busy[name] })
 	}
 

@@ -248,7 +248,7 @@ func (p *page) aligned(text string, width int, number bool) string {
 
 // row writes a row of cells, wrapping words. The cells' notes follow: a number's note below the
 // number, others across the full width.
-func (p *page) row(g grid, row []document.Cell, some []int) {
+func (p *page) row(layout grid, row []document.Cell, some []int) {
 	set := make(map[int][]string, len(some))
 	lines := 1
 	below := make(map[int][]string, len(some))
@@ -260,19 +260,19 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 			c = row[i]
 		}
 
-		set[i] = p.cell(g, c, i)
+		set[i] = p.cell(layout, c, i)
 		lines = max(lines, len(set[i]))
 
 		switch {
 		case c.Note == "":
-		case g.number(i):
-			below[i] = []string{p.paint(right(p.fit(c.Note, g.widths[i]), g.widths[i]), dim)}
+		case layout.number(i):
+			below[i] = []string{p.paint(right(p.fit(c.Note, layout.widths[i]), layout.widths[i]), dim)}
 		default:
 			notes = append(notes, c.Note)
 		}
 
 		if p.verbose && c.Detail != "" {
-			details = append(details, g.Columns[i].Text+" "+c.Detail)
+			details = append(details, layout.Columns[i].Text+" "+c.Detail)
 		}
 	}
 
@@ -281,11 +281,11 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 	}
 
 	for l := range lines {
-		p.across(g, set, some, l)
+		p.across(layout, set, some, l)
 	}
 
 	if len(below) > 0 {
-		p.across(g, below, some, 0)
+		p.across(layout, below, some, 0)
 	}
 
 	for _, n := range notes {

@@ -58,43 +58,43 @@ func render(doc *document.Document, opt Options) string {
 		opt.Width = widthDefault
 	}
 
-	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose,
+	out := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose,
 		indent: indent3, short: doc.Short}
 	if doc.Verdict != "" {
-		p.para("", "", doc.Verdict, bold)
+		out.para("", "", doc.Verdict, bold)
 	}
 
 	for _, text := range doc.Lead {
-		p.para("", "", text, plain)
+		out.para("", "", text, plain)
 	}
 
 	if doc.Now != nil {
-		p.section(*doc.Now)
+		out.section(*doc.Now)
 	}
 
 	if len(doc.Summary) > 0 {
-		p.blank()
-		p.terms(doc.Summary)
+		out.blank()
+		out.terms(doc.Summary)
 	} else if len(doc.Facts) > 0 {
-		p.blank()
-		p.facts(doc.Facts)
+		out.blank()
+		out.facts(doc.Facts)
 	}
 
 	for _, s := range doc.Sections {
-		p.section(s)
+		out.section(s)
 	}
 
 	if doc.Next != "" {
-		p.blank()
+		out.blank()
 		text := doc.Next
 		// A first screen names its own way to see the rest.
-		if p.shortened && !p.verbose && !doc.Short {
+		if out.shortened && !out.verbose && !doc.Short {
 			text += ". Add -v to see everything."
 		}
-		p.para("", "", text, dim)
+		out.para("", "", text, dim)
 	}
 
-	return p.out.String()
+	return out.out.String()
 }
 
 // section writes a section that a terminal shows.
@@ -143,44 +143,44 @@ func shown(x document.Part) bool {
 // block reports whether a part is separated from its neighbours by empty lines.
 func block(x document.Part) bool { return x.Text == "" }
 
-func (p *page) part(x document.Part) {
-	if x.Text != "" {
-		p.para(p.indent, p.indent, x.Text, plain)
+func (p *page) part(given document.Part) {
+	if given.Text != "" {
+		p.para(p.indent, p.indent, given.Text, plain)
 	}
 
-	for _, l := range x.Prose {
+	for _, l := range given.Prose {
 		p.line(p.indent, p.clean(l))
 	}
 
-	if x.Quote != "" {
-		p.para(p.indent+"> ", p.indent+"> ", x.Quote, dim)
+	if given.Quote != "" {
+		p.para(p.indent+"> ", p.indent+"> ", given.Quote, dim)
 	}
 
-	for _, c := range slices.Concat(x.Commands, x.PromQL) {
+	for _, c := range slices.Concat(given.Commands, given.PromQL) {
 		p.line(p.indent, p.clean(c)) // never wrapped, so that it can be copied
 	}
 
-	p.terms(x.Terms)
-	if x.Table != nil {
-		p.table(x.Table)
+	p.terms(given.Terms)
+	if given.Table != nil {
+		p.table(given.Table)
 	}
 
-	if x.Figure != nil {
-		p.figure(x.Figure)
+	if given.Figure != nil {
+		p.figure(given.Figure)
 	}
 
-	p.findings(x.Findings)
-	p.tasks(x.Tasks)
-	if x.Shares != nil {
-		p.shares(x.Shares)
+	p.findings(given.Findings)
+	p.tasks(given.Tasks)
+	if given.Shares != nil {
+		p.shares(given.Shares)
 	}
 
-	p.gaps(x.Gaps, x.Brief)
-	if x.Timeline != nil {
-		p.timeline(x.Timeline)
+	p.gaps(given.Gaps, given.Brief)
+	if given.Timeline != nil {
+		p.timeline(given.Timeline)
 	}
 
-	for _, f := range x.Files {
+	for _, f := range given.Files {
 		p.line(p.indent, p.paint(p.clean(f.Path), bold))
 		for _, l := range f.Lines {
 			p.line(p.indent, "  ", p.clean(l))

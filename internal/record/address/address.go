@@ -52,7 +52,7 @@ func Parse(text string) (*Address, error) {
 		return nil, ErrControl
 	}
 
-	a := &Address{Scheme: strings.ToLower(scheme)}
+	addr := &Address{Scheme: strings.ToLower(scheme)}
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
 		authority, tail = rest[:i], rest[i:]
@@ -64,24 +64,24 @@ func Parse(text string) (*Address, error) {
 		return nil, ErrAt
 	}
 
-	a.Path, a.Query, _ = strings.Cut(tail, "?")
+	addr.Path, addr.Query, _ = strings.Cut(tail, "?")
 
 	// The last @, because an unescaped password may contain others.
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		a.UserInfo, authority = authority[:i], authority[i+1:]
+		addr.UserInfo, authority = authority[:i], authority[i+1:]
 	}
 
-	if err := a.credentials(); err != nil {
+	if err := addr.credentials(); err != nil {
 		return nil, err
 	}
 
-	a.Hosts = strings.Split(authority, ",")
+	addr.Hosts = strings.Split(authority, ",")
 	if strings.ContainsAny(authority, " \"'<>\\^`{|}#") {
 		return nil, ErrHost
 	}
 
-	a.Secrets.parameters(a.Query)
-	return a, nil
+	addr.Secrets.parameters(addr.Query)
+	return addr, nil
 }
 
 // Canonical returns the address with its secrets, for drivers only. Special characters in user and

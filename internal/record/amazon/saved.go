@@ -88,13 +88,13 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 		return fmt.Errorf("CloudWatch answer %s: %w", s.from.Path, err)
 	}
 
-	d := s.Describe()
+	described := s.Describe()
 
 	// A sample is a time, however many series have a value there.
 	moments := map[int64]bool{}
 	for _, savedSeries := range series {
 		period := savedSeries.period()
-		d.Period = max(d.Period, period)
+		described.Period = max(described.Period, period)
 		if name := savedSeries.labels.Get(labels.MetricName); opt.Want != nil && !opt.Want(name) {
 			unknown = append(unknown, name)
 			continue
@@ -123,12 +123,12 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 		}
 
 		from, to := time.UnixMilli(b.TimesMs[0]).UTC(), time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC()
-		if d.From.IsZero() || from.Before(d.From) {
-			d.From = from
+		if described.From.IsZero() || from.Before(described.From) {
+			described.From = from
 		}
 
-		if to.After(d.To) {
-			d.To = to
+		if to.After(described.To) {
+			described.To = to
 		}
 	}
 
@@ -137,9 +137,9 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 			strings.Join(unknown, ", "), savedAsk)
 	}
 
-	d.Samples = int64(len(moments))
-	s.SetDescription(d)
-	writer.Source(d)
+	described.Samples = int64(len(moments))
+	s.SetDescription(described)
+	writer.Source(described)
 
 	if len(unknown) > 0 {
 		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path,

@@ -81,14 +81,14 @@ func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Opti
 	}
 
 	defer lines.Close()
-	c := &collected{lines: lines, modified: l.from.Modified, runs: map[string]*run{}}
+	collection := &collected{lines: lines, modified: l.from.Modified, runs: map[string]*run{}}
 	p := l.format.New(cmp.Or(opt.Location, time.Local))
 	for {
 		line, ok := lines.Next()
 		if !ok {
 			break
 		}
-		if err := p.Line(line, c.add); err != nil {
+		if err := p.Line(line, collection.add); err != nil {
 			// A damaged line is noted, and the lines after it are still read.
 			lines.Damaged(err.Error())
 		}
@@ -99,15 +99,15 @@ func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Opti
 	}
 
 	lines.Stamp = time.Time{} // the totals belong to the whole run
-	p.End(c.add)
+	p.End(collection.add)
 	// Only now, because totals at the end of the output may be all that it has.
-	if len(c.all) == 0 {
+	if len(collection.all) == 0 {
 		return fmt.Errorf("%s of %s: no interval and no total with a latency: give its whole output",
 			l.format.Name, l.from.Path)
 	}
 
 	out := samples.NewWriter(ctx, writer, opt, l.from.Path)
-	if err := c.write(out, l.format.Name); err != nil {
+	if err := collection.write(out, l.format.Name); err != nil {
 		return err
 	}
 

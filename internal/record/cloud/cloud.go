@@ -132,10 +132,10 @@ func (s *Source) Read(ctx context.Context, writer recording.Writer, opt source.O
 		want = func(string) bool { return true }
 	}
 
-	t := &sink{ctx: ctx, w: writer, opt: opt, span: span}
-	err := s.service.Samples(ctx, span, want, t.add)
+	samples := &sink{ctx: ctx, w: writer, opt: opt, span: span}
+	err := s.service.Samples(ctx, span, want, samples.add)
 	// A resource that does not exist explains the absence of samples better than a time range.
-	if err == nil && t.samples == 0 {
+	if err == nil && samples.samples == 0 {
 		err = cmp.Or(about.Absent,
 			fmt.Errorf("%s: no samples from %s to %s: metrics exist only while a volume is attached to a running machine",
 				desc.Name, span.From.UTC().Format(time.RFC3339), span.To.UTC().Format(time.RFC3339)))
@@ -157,8 +157,8 @@ func (s *Source) Read(ctx context.Context, writer recording.Writer, opt source.O
 
 	about.Fact("requests", s.bill.Text())
 	desc.Facts = about.Facts
-	desc.From, desc.To = time.UnixMilli(t.fromMs).UTC(), time.UnixMilli(t.toMs).UTC()
-	desc.Period, desc.Samples = span.Period, int64(len(t.moments))
+	desc.From, desc.To = time.UnixMilli(samples.fromMs).UTC(), time.UnixMilli(samples.toMs).UTC()
+	desc.Period, desc.Samples = span.Period, int64(len(samples.moments))
 	s.SetDescription(desc)
 	writer.Source(desc)
 

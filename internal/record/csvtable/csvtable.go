@@ -164,7 +164,7 @@ func (t *table) names() string {
 }
 
 // parse reads the whole file.
-func (f *file) parse(ctx context.Context, t *table) error {
+func (f *file) parse(ctx context.Context, rows *table) error {
 	in, err := f.from.Open()
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (f *file) parse(ctx context.Context, t *table) error {
 	if err != nil {
 		return fmt.Errorf("cannot read its heading: %w", err)
 	}
-	if err := t.head(first); err != nil {
+	if err := rows.head(first); err != nil {
 		return err
 	}
 
@@ -194,19 +194,19 @@ func (f *file) parse(ctx context.Context, t *table) error {
 		var wrong *csv.ParseError
 		switch {
 		case errors.Is(err, io.EOF):
-			if len(t.values) == 0 {
-				return fmt.Errorf("no values with a time: %s", cmp.Or(t.first, ask))
+			if len(rows.values) == 0 {
+				return fmt.Errorf("no values with a time: %s", cmp.Or(rows.first, ask))
 			}
 			return nil
 		case errors.As(err, &wrong):
 			// encoding/csv continues on the next line after a malformed one, but not after a read
 			// error.
-			t.damage(wrong.Error())
+			rows.damage(wrong.Error())
 		case err != nil:
-			t.damage("read error: " + err.Error())
+			rows.damage("read error: " + err.Error())
 			return nil
 		default:
-			t.row(n, row)
+			rows.row(n, row)
 		}
 	}
 }

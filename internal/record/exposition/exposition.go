@@ -170,23 +170,23 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 		where = after
 	}
 
-	r := &fileReader{f: f, w: writer, opt: opt, pages: pages, period: opt.Period,
+	pageReader := &fileReader{f: f, w: writer, opt: opt, pages: pages, period: opt.Period,
 		parser: newParser(f.exporters, opt.Want)}
-	if r.period <= 0 {
-		r.period = time.Second
+	if pageReader.period <= 0 {
+		pageReader.period = time.Second
 	}
 
-	r.period = max(r.period, f.period)
+	pageReader.period = max(pageReader.period, f.period)
 
 	// Modification times are usable only if each file has exactly one page.
-	r.saved = pages == len(f.parts) && f.savedApart()
+	pageReader.saved = pages == len(f.parts) && f.savedApart()
 	ordered := stretches.ordered()
 	if where != before || ordered == nil {
 		ordered = []segment{{to: pages}}
 	}
 
 	for i, part := range ordered {
-		lost := r.noteLost
+		lost := pageReader.noteLost
 		if i > 0 {
 			lost = nil // noted in the first pass
 		}
@@ -196,17 +196,17 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 			if index++; index <= part.from || index > part.to {
 				return nil
 			}
-			return r.addPage(ctx, p)
+			return pageReader.addPage(ctx, p)
 		}, lost); err != nil {
 			return err
 		}
 	}
 
-	if r.parser.samples == 0 {
-		return f.nothing(r)
+	if pageReader.parser.samples == 0 {
+		return f.nothing(pageReader)
 	}
 
-	r.describe()
+	pageReader.describe()
 	return nil
 }
 

@@ -193,8 +193,8 @@ func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample
 	}
 }
 
-func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (sample, bool) {
-	k, ok := p.series[string(text)]
+func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, value float64) (sample, bool) {
+	series, ok := p.series[string(text)]
 	if !ok {
 		// If there is no room, series that are not on this page are dropped to make some.
 		room := p.room.take(len(text))
@@ -210,34 +210,34 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 
 		var l labels.Labels
 		tp.Labels(&l)
-		k = &known{name: strings.Clone(l.Get(labels.MetricName))}
-		p.learn(k.name, l)
+		series = &known{name: strings.Clone(l.Get(labels.MetricName))}
+		p.learn(series.name, l)
 
-		if p.want == nil || p.want(k.name) {
-			k.labels = l
+		if p.want == nil || p.want(series.name) {
+			series.labels = l
 		}
 
-		p.series[string(text)] = k
+		p.series[string(text)] = series
 	}
 
 	// It is read even if the metric is not wanted, because it may give the time of the page.
-	if k.name == "node_time_seconds" {
-		p.nodeTime = v
+	if series.name == "node_time_seconds" {
+		p.nodeTime = value
 	}
 
 	p.samples++
 	p.lines++
-	again := k.page == p.page && k.ms == ms && k.valued
-	valued := v == v
-	k.valued = valued || k.page == p.page && k.valued
-	k.page, k.ms = p.page, ms
+	again := series.page == p.page && series.ms == ms && series.valued
+	valued := value == value
+	series.valued = valued || series.page == p.page && series.valued
+	series.page, series.ms = p.page, ms
 
 	// If a series occurs twice on a page with the same time, the first value counts.
-	if k.labels.IsEmpty() || !valued || again {
+	if series.labels.IsEmpty() || !valued || again {
 		return sample{}, false
 	}
 
-	return sample{labels: k.labels, ms: ms, value: v}, true
+	return sample{labels: series.labels, ms: ms, value: value}, true
 }
 
 func (p *parser) learn(name string, l labels.Labels) {

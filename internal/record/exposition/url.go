@@ -67,7 +67,7 @@ type metricsURL struct {
 // Credentials come from the URL, or from the environment ([EnvToken], or [EnvUser] and
 // [EnvPassword]). They are sent only to that host and appear in no output.
 func OpenURL(raw string, opt URLOptions) (source.Source, error) {
-	u, err := address.ParseURL(raw)
+	parsed, err := address.ParseURL(raw)
 	if errors.Is(err, address.ErrScheme) || errors.Is(err, address.ErrHost) {
 		return nil, fmt.Errorf("%s is not an http or https URL: want for example http://host:9100/metrics",
 			address.Public(raw))
@@ -76,25 +76,26 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the metrics URL is not valid (%w): want for example http://host:9100/metrics", err)
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return nil, fmt.Errorf("%s is not an http or https URL: want for example http://host:9100/metrics",
-			address.PublicURL(u))
+			address.PublicURL(parsed))
 	}
 
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
 
-	m := &metricsURL{name: address.PublicURL(u), auth: credentials(u, opt.Getenv), exporters: opt.Exporters,
-		within: cmp.Or(opt.Within, scrapeTimeoutMin)}
-	u.User, u.Fragment = nil, ""
-	m.url = u
+	m := &metricsURL{name: address.PublicURL(parsed), auth: credentials(parsed, opt.Getenv),
+		exporters: opt.Exporters,
+		within:    cmp.Or(opt.Within, scrapeTimeoutMin)}
+	parsed.User, parsed.Fragment = nil, ""
+	m.url = parsed
 	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name}).AnswerWithin(m.within)
 
 	if opt.Transport == nil {
 		t := httpclient.Base(opt.Insecure)
 		// Compression saves nothing on the same machine and costs the exporter CPU.
-		t.DisableCompression = onThisHost(u)
+		t.DisableCompression = onThisHost(parsed)
 		opt.Transport = t
 	}
 
@@ -103,7 +104,7 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	}
 
 	m.room = opt.Room
-	m.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: m.auth,
+	m.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: parsed, Credentials: m.auth,
 		Redirects: redirectsMax, Most: httpclient.Bounds{Bytes: PageBytesMax}})
 	return m, nil
 }

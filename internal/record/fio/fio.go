@@ -86,22 +86,22 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	}
 
 	defer in.Close()
-	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
-	s := &scanner{br: bufio.NewReaderSize(in, 64<<10)}
+	emit := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
+	scan := &scanner{br: bufio.NewReaderSize(in, 64<<10)}
 
 	var bad *recording.Note
-	for n := 1; ; n++ {
+	for ordinal := 1; ; ordinal++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 
-		text, err := s.next()
+		text, err := scan.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 
 		if opt.Progress != nil {
-			opt.Progress(s.pos, f.from.Bytes)
+			opt.Progress(scan.pos, f.from.Bytes)
 		}
 
 		var r result
@@ -110,12 +110,12 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		}
 
 		if err == nil {
-			err = e.add(&r)
+			err = emit.add(&r)
 		} else {
 			// Only the first damaged report is described; a torn file may have hundreds.
 			if bad == nil {
-				bad = &recording.Note{Kind: recording.NoteDamage, File: f.from.Path, Offset: s.start,
-					Text: fmt.Sprintf("skipped report %d, at byte %d: %v", n, s.start, err)}
+				bad = &recording.Note{Kind: recording.NoteDamage, File: f.from.Path, Offset: scan.start,
+					Text: fmt.Sprintf("skipped report %d, at byte %d: %v", ordinal, scan.start, err)}
 			}
 			continue
 		}
@@ -125,7 +125,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		}
 	}
 
-	if e.reports == 0 {
+	if emit.reports == 0 {
 		why := "found no report that starts with {"
 		if bad != nil {
 			why = bad.Text
@@ -136,11 +136,11 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 	// Logs of latency or bandwidth, which fio writes next to its JSON file, have the times between
 	// reports.
-	if err := e.logs(filepath.Dir(f.from.Path)); err != nil {
+	if err := emit.logs(filepath.Dir(f.from.Path)); err != nil {
 		return err
 	}
 
-	f.describe(e, bad)
+	f.describe(emit, bad)
 	return nil
 }
 
@@ -204,7 +204,7 @@ func (s *scanner) next() ([]byte, error) {
 
 	depth := 0
 	for {
-		c, err := s.br.ReadByte()
+		char, err := s.br.ReadByte()
 		if err != nil {
 			if s.over {
 				return nil, io.EOF
@@ -224,17 +224,17 @@ func (s *scanner) next() ([]byte, error) {
 
 		s.pos++
 		if !inObject {
-			if lineStart && c == '{' {
+			if lineStart && char == '{' {
 				inObject, s.start = true, s.pos-1
 			} else {
-				lineStart = c == '\n'
+				lineStart = char == '\n'
 				continue
 			}
 		}
 
 		// A report that is too large is scanned to its end, so that the next one can be found.
 		if len(s.buf) < reportBytesMax {
-			s.buf = append(s.buf, c)
+			s.buf = append(s.buf, char)
 		}
 
 		// Braces inside strings do not count.
@@ -242,13 +242,13 @@ func (s *scanner) next() ([]byte, error) {
 		case escaped:
 			escaped = false
 		case inString:
-			escaped = c == '\\'
-			inString = c != '"'
-		case c == '"':
+			escaped = char == '\\'
+			inString = char != '"'
+		case char == '"':
 			inString = true
-		case c == '{':
+		case char == '{':
 			depth++
-		case c == '}':
+		case char == '}':
 			if depth--; depth == 0 {
 				return s.buf, nil
 			}

@@ -141,13 +141,13 @@ func (r *logReader) read(add func(*slot, row), emit func(*logReader, values, int
 
 	defer f.Close()
 	br := bufio.NewReaderSize(f, logLineMax)
-	v := values{}
+	slotValues := values{}
 	current, line, bad := int64(-1), 0, 0
 	end := func() {
 		for d := range r.slots {
 			if r.slots[d].n > 0 {
 				// The figures of a slot cover the second that ends here.
-				emit(r, v, r.p.startMs+(current+1)*slotMs, d, &r.slots[d])
+				emit(r, slotValues, r.p.startMs+(current+1)*slotMs, d, &r.slots[d])
 			}
 			r.slots[d].reset()
 		}
@@ -167,7 +167,7 @@ func (r *logReader) read(add func(*slot, row), emit func(*logReader, values, int
 			return false, r.e.ctx.Err()
 		}
 
-		x, ok := parseRow(string(text))
+		parsed, ok := parseRow(string(text))
 		if !ok {
 			if bad++; bad == 1 {
 				r.e.notes = append(r.e.notes, recording.Note{Kind: recording.NoteDamage, File: r.path,
@@ -179,28 +179,28 @@ func (r *logReader) read(add func(*slot, row), emit func(*logReader, values, int
 
 		// The row of a window has the time of its end, the row of a request that of its completion.
 		// With several requests in flight, rows may be slightly out of order.
-		if s := (max(x.ms, 1) - 1) / slotMs; s > current {
+		if s := (max(parsed.ms, 1) - 1) / slotMs; s > current {
 			if current >= 0 {
 				end()
 			}
 			current = s
-			if len(v) >= flushSlots {
-				if err := r.e.flush(v); err != nil {
+			if len(slotValues) >= flushSlots {
+				if err := r.e.flush(slotValues); err != nil {
 					return false, err
 				}
-				clear(v)
+				clear(slotValues)
 			}
 		}
 
 		found = true
-		add(&r.slots[x.dir], x)
+		add(&r.slots[parsed.dir], parsed)
 	}
 
 	if current >= 0 {
 		end()
 	}
 
-	return found, r.e.flush(v)
+	return found, r.e.flush(slotValues)
 }
 
 func parseRow(line string) (r row, ok bool) {

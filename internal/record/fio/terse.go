@@ -53,7 +53,7 @@ func (f *terseFile) Read(ctx context.Context, writer recording.Writer, opt sourc
 	}
 
 	// The totals are converted to a JSON report, so that both formats share everything after it.
-	r := &result{Version: "fio", TimestampMs: at.UnixMilli()}
+	out := &result{Version: "fio", TimestampMs: at.UnixMilli()}
 	lines := bufio.NewScanner(io.LimitReader(in, textBytesMax+1))
 	lines.Buffer(make([]byte, 0, 4096), textLineMax)
 
@@ -69,21 +69,21 @@ func (f *terseFile) Read(ctx context.Context, writer recording.Writer, opt sourc
 		if err != nil {
 			return fmt.Errorf("fio terse output %s: line %d: %w", f.from.Path, n, err)
 		}
-		if len(r.Jobs) == jobsMax {
+		if len(out.Jobs) == jobsMax {
 			return fmt.Errorf("fio terse output %s: more than %d jobs", f.from.Path, jobsMax)
 		}
-		r.Version, r.Jobs = version, append(r.Jobs, j)
+		out.Version, out.Jobs = version, append(out.Jobs, j)
 	}
 
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("fio terse output %s: %w", f.from.Path, err)
 	}
-	if len(r.Jobs) == 0 {
+	if len(out.Jobs) == 0 {
 		return fmt.Errorf("fio terse output %s: no job: run fio with --output-format=json", f.from.Path)
 	}
 
 	e := &emitter{ctx: ctx, w: writer, opt: opt, jobs: map[string]*history{}}
-	if err := e.add(r); err != nil {
+	if err := e.add(out); err != nil {
 		return err
 	}
 	f.describe(e, nil)
@@ -123,7 +123,7 @@ func terseJob(line string) (j job, version string, err error) {
 
 // terse fills a direction: KiB, bandwidth, IOPS, milliseconds, then submission latency, completion
 // latency, its percentiles and total latency, in microseconds.
-func (d *direction) terse(f []string) error {
+func (d *direction) terse(fields []string) error {
 	const slat, clat, percentiles, lat, bandwidth = 4, 8, 12, 32, 36
 
 	var n [bandwidth]float64
@@ -131,9 +131,9 @@ func (d *direction) terse(f []string) error {
 		if i >= percentiles && i < lat {
 			continue
 		}
-		v, err := strconv.ParseFloat(f[i], 64)
+		v, err := strconv.ParseFloat(fields[i], 64)
 		if err != nil || v < 0 {
-			return fmt.Errorf("%.40q: want a number", f[i])
+			return fmt.Errorf("%.40q: want a number", fields[i])
 		}
 		n[i] = v
 	}
@@ -149,7 +149,7 @@ func (d *direction) terse(f []string) error {
 	d.Clat = latency{Max: n[clat+1] * us, Mean: n[clat+2] * us, N: d.IOs, Percentile: map[string]float64{}}
 	d.Lat = latency{Max: n[lat+1] * us, Mean: n[lat+2] * us, N: d.IOs}
 
-	for _, x := range f[percentiles:lat] {
+	for _, x := range fields[percentiles:lat] {
 		q, value, ok := strings.Cut(x, "%=")
 		if !ok {
 			return fmt.Errorf("%.40q: want a percentile", x)

@@ -107,44 +107,44 @@ func (p *textParser) read(ctx context.Context, in io.Reader) error {
 	return lines.Err()
 }
 
-func (p *textParser) line(s string) error {
+func (p *textParser) line(text string) error {
 	switch {
-	case textVersion.MatchString(s):
-		p.version = s
+	case textVersion.MatchString(text):
+		p.version = text
 		return nil
-	case textSetup.MatchString(s):
-		m := textSetup.FindStringSubmatch(s)
+	case textSetup.MatchString(text):
+		m := textSetup.FindStringSubmatch(text)
 		p.setup(m[1], m[2])
 		return nil
-	case textJob.MatchString(s):
-		return p.begin(textJob.FindStringSubmatch(s))
+	case textJob.MatchString(text):
+		return p.begin(textJob.FindStringSubmatch(text))
 	case len(p.jobs) == 0:
 		return nil
 	}
 
-	if m := textNew.FindStringSubmatch(s); m != nil {
+	if m := textNew.FindStringSubmatch(text); m != nil {
 		return p.direction(m[1], m[2], m[3], m[4], m[5], m[6])
 	}
 
-	if m := textOld.FindStringSubmatch(s); m != nil {
+	if m := textOld.FindStringSubmatch(text); m != nil {
 		return p.direction(m[1], m[4], m[2], m[3], m[5], m[6])
 	}
 
-	if m := textLatency.FindStringSubmatch(s); m != nil {
+	if m := textLatency.FindStringSubmatch(text); m != nil {
 		return p.latency(m)
 	}
 
-	if m := textQuants.FindStringSubmatch(s); m != nil {
+	if m := textQuants.FindStringSubmatch(text); m != nil {
 		p.quant, p.scale = p.latencyOf(m[1]), nanoseconds[m[2]]
 		return nil
 	}
 
-	if p.quant != nil && strings.HasPrefix(s, "|") {
-		return p.percentiles(s)
+	if p.quant != nil && strings.HasPrefix(text, "|") {
+		return p.percentiles(text)
 	}
 
 	// Only fio 3.5 and later print the number of syncs.
-	if m := textIssued.FindStringSubmatch(s); m != nil && m[4] != "" {
+	if m := textIssued.FindStringSubmatch(text); m != nil && m[4] != "" {
 		if syncs, err := strconv.ParseFloat(m[4], 64); err == nil {
 			p.jobs[len(p.jobs)-1].Sync.Lat.N = syncs
 		}

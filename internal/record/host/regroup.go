@@ -65,7 +65,7 @@ func (g cgroup) mainProgram(root string) string {
 
 // regroup switches from a removed group to the one that replaces it.
 func (s *sampler) regroup(at time.Time) {
-	r := &s.regrouping
+	change := &s.regrouping
 	dirs := s.group.dirs()
 	if len(dirs) == 0 {
 		return
@@ -73,41 +73,41 @@ func (s *sampler) regroup(at time.Time) {
 
 	if slices.ContainsFunc(dirs, func(dir string) bool { return exists(s.root, dir) }) {
 		// While the group exists: afterwards, its program is what identifies the successor.
-		if r.program == "" && r.tried.IsZero() {
-			r.program, r.tried = s.group.mainProgram(s.root), at
+		if change.program == "" && change.tried.IsZero() {
+			change.program, change.tried = s.group.mainProgram(s.root), at
 		}
-		if !r.gone.IsZero() { // the same name again, for example after a restart of a service
-			s.noteNow(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
+		if !change.gone.IsZero() { // the same name again, for example after a restart of a service
+			s.noteNow(recording.Note{Kind: recording.NoteGap, From: change.gone, To: at,
 				Text: fmt.Sprintf("the cgroup %s was removed and created again: its process was restarted", s.group.id)})
-			r.gone = time.Time{}
+			change.gone = time.Time{}
 		}
 		return
 	}
 
-	if r.gone.IsZero() {
-		r.gone, r.tried = at, time.Time{}
+	if change.gone.IsZero() {
+		change.gone, change.tried = at, time.Time{}
 		// The successor may have started shortly before the old group was seen to be gone.
-		r.since = ticks(readText(s.root, "proc/uptime")) - int64(regroupOverlap.Seconds())*procfs.UserHz
+		change.since = ticks(readText(s.root, "proc/uptime")) - int64(regroupOverlap.Seconds())*procfs.UserHz
 	}
 
 	// Looking for it reads /proc of all processes, which is too much for each sample.
-	if at.Sub(r.tried) < regroupEvery {
+	if at.Sub(change.tried) < regroupEvery {
 		return
 	}
 
-	first := r.tried.IsZero()
-	r.tried = at
+	first := change.tried.IsZero()
+	change.tried = at
 	if g, ok := s.successor(); ok {
-		s.noteNow(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
+		s.noteNow(recording.Note{Kind: recording.NoteGap, From: change.gone, To: at,
 			Text: fmt.Sprintf("the cgroup %s was removed, for example by a container restart: now sampling %s, which runs %s",
-				s.group.id, g.id, r.program)})
-		s.group, r.gone = g, time.Time{}
+				s.group.id, g.id, change.program)})
+		s.group, change.gone = g, time.Time{}
 		return
 	}
 
 	// Noted after the first attempt failed, so that a quick restart produces one note and not two.
 	if first {
-		s.noteNow(recording.Note{Kind: recording.NoteLimit, From: r.gone,
+		s.noteNow(recording.Note{Kind: recording.NoteLimit, From: change.gone,
 			Text: fmt.Sprintf("the cgroup %s was removed, for example by a restart of a container: its memory, CPU and I/O are unknown until a cgroup with the same program appears",
 				s.group.id)})
 	}

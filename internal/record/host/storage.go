@@ -122,7 +122,7 @@ func diskFacts(root string, f map[string]string) {
 // ("below.md0" = "nvme1n1 nvme2n1"), their number if there are several ("parts.md0" = "2"), its
 // type ("layer.md0" = "raid5", "layer.dm-0" = "crypt"), device-mapper's name for it ("called.dm-0"
 // = "data"), and background work of a RAID ("sync.md0" = "resync"; "idle" means none).
-func layerFacts(root, device string, f map[string]string) {
+func layerFacts(root, device string, known map[string]string) {
 	at := "sys/block/" + device
 	parts, err := os.ReadDir(filepath.Join(root, at, "slaves"))
 	if err != nil || len(parts) == 0 {
@@ -130,7 +130,7 @@ func layerFacts(root, device string, f map[string]string) {
 	}
 
 	if len(parts) > 1 {
-		f["parts."+device] = strconv.Itoa(len(parts))
+		known["parts."+device] = strconv.Itoa(len(parts))
 	}
 
 	var below []string
@@ -148,20 +148,20 @@ func layerFacts(root, device string, f map[string]string) {
 		}
 	}
 
-	f["below."+device] = strings.Join(below, " ")
+	known["below."+device] = strings.Join(below, " ")
 
 	// Device-mapper's uuid begins with the subsystem that created the device: CRYPT-LUKS2-...,
 	// LVM-..., mpath-....
 	kind, _, found := strings.Cut(readText(root, at+"/dm/uuid"), "-")
 	if level := readText(root, at+"/md/level"); level != "" {
-		f["layer."+device] = level
+		known["layer."+device] = level
 	} else if found {
-		f["layer."+device] = strings.ToLower(kind)
+		known["layer."+device] = strings.ToLower(kind)
 	}
 
 	for fact, file := range map[string]string{"called.": "/dm/name", "sync.": "/md/sync_action"} {
 		if v := readText(root, at+file); v != "" {
-			f[fact+device] = v
+			known[fact+device] = v
 		}
 	}
 }

@@ -109,14 +109,14 @@ func ofExporter(host string) bool { return strings.Contains(strings.ToLower(host
 
 // nameServer sets the name and the host of a server's node. servers is the number of the engine's
 // servers in its recording.
-func (s *splitter) nameServer(n *node, servers int) {
-	e := s.opt.Engines[n.engine]
-	ident := n.key
+func (s *splitter) nameServer(named *node, servers int) {
+	e := s.opt.Engines[named.engine]
+	ident := named.key
 	var own recording.Source // the source of this engine, if there is only one
 
 	count := 0
-	for _, x := range s.sources[n.reader] {
-		if x.Engine == e.Name || len(s.sources[n.reader]) == 1 {
+	for _, x := range s.sources[named.reader] {
+		if x.Engine == e.Name || len(s.sources[named.reader]) == 1 {
 			if count++; count == 1 {
 				own = x
 			}
@@ -124,7 +124,7 @@ func (s *splitter) nameServer(n *node, servers int) {
 	}
 
 	// The fallback name; labels and hosts give better ones below.
-	n.name = cmp.Or(s.shortName(n.reader, own), e.Name)
+	named.name = cmp.Or(s.shortName(named.reader, own), e.Name)
 	if count != 1 {
 		own = recording.Source{}
 	}
@@ -139,31 +139,31 @@ func (s *splitter) nameServer(n *node, servers int) {
 
 	switch {
 	case ident.pod != "":
-		n.global = strings.Join([]string{ident.cluster, ident.namespace, ident.pod, ident.server}, "\x00")
-		n.name = strings.Trim(ident.namespace+"/"+ident.pod, "/")
+		named.global = strings.Join([]string{ident.cluster, ident.namespace, ident.pod, ident.server}, "\x00")
+		named.name = strings.Trim(ident.namespace+"/"+ident.pod, "/")
 		if ident.server != "" {
-			n.name += " " + ident.server
+			named.name += " " + ident.server
 		}
 	case address != "":
-		n.global = strings.Join([]string{ident.cluster, ident.instance, ident.server}, "\x00")
-		n.name = address
+		named.global = strings.Join([]string{ident.cluster, ident.instance, ident.server}, "\x00")
+		named.name = address
 	case own.Host != "" && own.Kind != "host":
-		n.global = strings.Join([]string{ident.cluster, own.Host, ident.server}, "\x00")
-		n.name = own.Host
+		named.global = strings.Join([]string{ident.cluster, own.Host, ident.server}, "\x00")
+		named.name = own.Host
 	case servers > 1 && (ident.instance != "" || ident.server != ""):
-		n.name = cmp.Or(ident.server, ident.instance) + " in " + n.name
+		named.name = cmp.Or(ident.server, ident.instance) + " in " + named.name
 	}
 
 	if ident.cluster != "" {
-		n.name = ident.cluster + "/" + n.name
+		named.name = ident.cluster + "/" + named.name
 	}
 
 	switch h := hostOf(address); {
-	case s.given(n, own):
+	case s.given(named, own):
 	case h != "" && !ofExporter(h):
-		n.hosts, n.labelled = []string{h}, true
+		named.hosts, named.labelled = []string{h}, true
 	default:
-		n.hosts = captured(own)
+		named.hosts = captured(own)
 	}
 }
 

@@ -31,8 +31,8 @@ func (picked) Close() error { return nil }
 
 // pick returns a recording with some series of a recording, by the hashes of their labels. If a
 // host is given, it is added to their devices. The sources cover only the time of these series.
-func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error) {
-	reader := s.in[i]
+func (s *splitter) pick(index int, keep map[uint64]string) (recording.Reader, error) {
+	reader := s.in[index]
 	part, err := recording.Pick(s.ctx, reader, s.opt.Wants, func(l labels.Labels) (labels.Labels, bool) {
 		host, ok := keep[l.Hash()]
 		if device := l.Get("device"); ok && host != "" && device != "" {
@@ -63,12 +63,12 @@ func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error)
 		}
 	}
 
-	for _, x := range s.sources[i] {
+	for _, x := range s.sources[index] {
 		if x.To.Before(from) || x.From.After(to) {
 			continue
 		}
 		// Only then do the metrics describe this source.
-		if len(s.sources[i]) == 1 {
+		if len(s.sources[index]) == 1 {
 			x.From, x.To, x.Period = from, to, period
 			if period > 0 {
 				x.Samples = min(x.Samples, int64(to.Sub(from)/period)+1)

@@ -56,48 +56,48 @@ func (s *splitter) serverOf(n *node) (*server, error) {
 
 // oneServer reports whether two nodes of an engine are from one server, or from one set that is
 // judged as a whole, and a note about the reason.
-func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
+func (s *splitter) oneServer(first, second *node) (one bool, note string, err error) {
 	// Members of a set are different servers, but are judged together.
-	if set, err := s.oneSet(a, b); set || err != nil {
+	if set, err := s.oneSet(first, second); set || err != nil {
 		return set, "", err
 	}
-	if a.reader == b.reader {
+	if first.reader == second.reader {
 		return false, "", nil // within one recording, their labels differ
 	}
 
 	switch {
-	case a.global != "" && b.global != "" && a.global != b.global:
+	case first.global != "" && second.global != "" && first.global != second.global:
 		// A capture and an exporter may use different ports in the name of one server.
-		if a.labelled == b.labelled || !sameHost(a.hosts, b.hosts) {
+		if first.labelled == second.labelled || !sameHost(first.hosts, second.hosts) {
 			return false, "", nil
 		}
-	case a.global == "" && b.global == "" && a.key != b.key && a.key != (key{}) && b.key != (key{}):
+	case first.global == "" && second.global == "" && first.key != second.key && first.key != (key{}) && second.key != (key{}):
 		return false, "", nil
 	}
 
-	rel, err := s.compare(a, b)
+	rel, err := s.compare(first, second)
 	if err != nil {
 		return false, "", err
 	}
 
-	x, y := s.sourceName(a), s.sourceName(b)
-	switch sameID := a.global != "" && a.global == b.global; {
+	x, y := s.sourceName(first), s.sourceName(second)
+	switch sameID := first.global != "" && first.global == second.global; {
 	case rel == same:
 		return true, fmt.Sprintf("%s and %s contain the same server (%s): samples in both count once", x, y,
-			a.name), nil
+			first.name), nil
 	case rel == different && sameID:
 		return false,
 			fmt.Sprintf("%s and %s both name %s, but their counters contradict each other: treating them as two servers",
-				x, y, a.name), nil
+				x, y, first.name), nil
 	case rel == different:
 		return false, "", nil
 	case sameID:
 		return true, "", nil
 	case rel == follows:
 		return true, fmt.Sprintf("%s continues %s: their counters are from one server", y, x), nil
-	case rel == elsewhere && s.oneOfLogs(a, b):
+	case rel == elsewhere && s.oneOfLogs(first, second):
 		return false, "", nil
-	case rel == elsewhere && (a.global == "" || b.global == ""):
+	case rel == elsewhere && (first.global == "" || second.global == ""):
 		return true, fmt.Sprintf("%s and %s have no metric in common: treating them as parts of one server", x, y),
 			nil
 	}
@@ -277,18 +277,18 @@ func (s *splitter) contradict(a, b *place) bool {
 }
 
 // onlyServer assigns the hosts that may belong to the only server.
-func (s *splitter) onlyServer(v *server) {
+func (s *splitter) onlyServer(only *server) {
 	var joined *place // the server's known host
 	for _, p := range s.places {
 		if len(p.servers) == 0 && s.traced(p) {
-			p.servers = append(p.servers, v) // a trace covers only programs of a database that is also read
+			p.servers = append(p.servers, only) // a trace covers only programs of a database that is also read
 		} else if len(p.servers) > 0 {
 			joined = p
 		}
 	}
 
-	if joined == nil && slices.ContainsFunc(v.nodes, s.devices) {
-		joined = &place{nodes: v.nodes} // its own series include devices
+	if joined == nil && slices.ContainsFunc(only.nodes, s.devices) {
+		joined = &place{nodes: only.nodes} // its own series include devices
 	}
 
 	var named, nameless []*place
@@ -303,36 +303,36 @@ func (s *splitter) onlyServer(v *server) {
 	}
 
 	// A named host is the better guess, and the only guess if every other one would contradict it.
-	if joined == nil && len(named) == 1 && s.mayRunOn(v, named[0]) {
+	if joined == nil && len(named) == 1 && s.mayRunOn(only, named[0]) {
 		joined = named[0]
-		joined.servers = append(joined.servers, v)
-		v.notes = append(v.notes, s.assumed(v, joined))
+		joined.servers = append(joined.servers, only)
+		only.notes = append(only.notes, s.assumed(only, joined))
 		named = nil
 	}
 
 	if joined == nil && (len(named) > 1 || s.contradictory(nameless)) {
-		v.notes = append(v.notes, s.ask(v, slices.Concat(named, nameless)))
+		only.notes = append(only.notes, s.ask(only, slices.Concat(named, nameless)))
 		return
 	}
 
 	if joined != nil && len(named) == 1 {
-		s.otherwiseNamed(v, named[0])
+		s.otherwiseNamed(only, named[0])
 	}
 
 	for _, p := range nameless {
 		if joined != nil && s.contradict(joined, p) {
-			v.notes = append(v.notes, s.ask(v, []*place{p}))
+			only.notes = append(only.notes, s.ask(only, []*place{p}))
 			continue
 		}
-		p.servers = append(p.servers, v)
-		v.notes = append(v.notes, s.assumed(v, p))
+		p.servers = append(p.servers, only)
+		only.notes = append(only.notes, s.assumed(only, p))
 		if joined == nil {
 			joined = p
 		}
 	}
 
 	if joined == nil && len(named) == 1 {
-		v.notes = append(v.notes, s.ask(v, named))
+		only.notes = append(only.notes, s.ask(only, named))
 	}
 }
 

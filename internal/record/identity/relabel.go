@@ -103,7 +103,7 @@ func overlap(a, b []recording.Source) bool {
 }
 
 // name names the nodes and returns the number of servers and of hosts without a server.
-func (x *Labeller) name(s *splitter) (parts int) {
+func (x *Labeller) name(split *splitter) (parts int) {
 	taken := map[string]bool{}
 	free := func(name string) string {
 		for taken[name] {
@@ -114,7 +114,7 @@ func (x *Labeller) name(s *splitter) (parts int) {
 	}
 
 	hosts := map[*server]string{}
-	for _, v := range s.servers {
+	for _, v := range split.servers {
 		parts++
 		name := ""
 		for _, n := range v.nodes {
@@ -128,7 +128,7 @@ func (x *Labeller) name(s *splitter) (parts int) {
 		if name != "" {
 			taken[name] = true
 		} else {
-			name = free(s.serverName(v))
+			name = free(split.serverName(v))
 		}
 
 		for _, n := range v.nodes {
@@ -140,12 +140,12 @@ func (x *Labeller) name(s *splitter) (parts int) {
 		hosts[v] = hostOf(name)
 	}
 
-	for _, p := range s.places {
+	for _, p := range split.places {
 		if len(p.servers) == 0 {
 			parts++
 		}
 
-		name := s.placeName(p)
+		name := split.placeName(p)
 		if len(p.servers) == 1 && p.named() == nil {
 			name = hosts[p.servers[0]] // so that both are joined again when the recording is read
 		}

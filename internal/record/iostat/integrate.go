@@ -100,34 +100,34 @@ func (it *integrator) device(name string) *counters {
 }
 
 // add adds the report at time ms, which must be later than all previous ones.
-func (it *integrator) add(r *report, ms int64) error {
-	if r.run != it.run || !it.started {
-		if err := it.startRun(r, ms); err != nil {
+func (it *integrator) add(interval *report, ms int64) error {
+	if interval.run != it.run || !it.started {
+		if err := it.startRun(interval, ms); err != nil {
 			return err
 		}
-		if r.sinceBoot {
+		if interval.sinceBoot {
 			return nil
 		}
 	}
 
-	if err := it.baselines(r); err != nil {
+	if err := it.baselines(interval); err != nil {
 		return err
 	}
 
 	it.row(ms)
-	if r.hasCPU {
+	if interval.hasCPU {
 		dt := seconds(it.cpu.lastMs, ms)
-		for i, percent := range r.cpu {
+		for i, percent := range interval.cpu {
 			it.move(it.cpu, i, percent/100*it.cpus*dt)
 		}
 		it.cpu.lastMs = ms
 	}
-	if r.hasHost {
-		it.addHost(r, ms)
+	if interval.hasHost {
+		it.addHost(interval, ms)
 	}
 
-	for i := range r.devices {
-		d := &r.devices[i]
+	for i := range interval.devices {
+		d := &interval.devices[i]
 		c := it.device(d.name)
 		if c == nil || c.report == ms {
 			continue // beyond the bound, or printed twice
@@ -149,7 +149,7 @@ func (it *integrator) add(r *report, ms int64) error {
 	}
 
 	// A torn report may lack devices that were not idle.
-	if it.idle && r.hasDevices && !r.torn {
+	if it.idle && interval.hasDevices && !interval.torn {
 		it.idleDevices(ms)
 	}
 
@@ -178,13 +178,13 @@ func (it *integrator) idleDevices(ms int64) {
 }
 
 // startRun starts the counters of a run at zero, at the beginning of its first interval.
-func (it *integrator) startRun(r *report, ms int64) error {
+func (it *integrator) startRun(first *report, ms int64) error {
 	if err := it.flush(); err != nil {
 		return err
 	}
 
 	base := ms
-	if !r.sinceBoot {
+	if !first.sinceBoot {
 		base = ms - it.period.Milliseconds()
 	}
 
@@ -196,7 +196,7 @@ func (it *integrator) startRun(r *report, ms int64) error {
 		base = max(base, it.lastRep+1)
 	}
 
-	it.run, it.started = r.run, true
+	it.run, it.started = first.run, true
 	it.lastRep = base
 
 	for _, c := range it.order {
@@ -205,16 +205,16 @@ func (it *integrator) startRun(r *report, ms int64) error {
 	}
 
 	it.row(base)
-	if r.hasCPU {
+	if first.hasCPU {
 		it.begin(it.cpu, base, nil)
 	}
-	if r.hasHost {
-		it.beginHost(r, base)
+	if first.hasHost {
+		it.beginHost(first, base)
 	}
 
-	for i := range r.devices {
-		if c := it.device(r.devices[i].name); c != nil && !c.live {
-			it.begin(c, base, &r.devices[i].rates)
+	for i := range first.devices {
+		if c := it.device(first.devices[i].name); c != nil && !c.live {
+			it.begin(c, base, &first.devices[i].rates)
 		}
 	}
 
@@ -362,31 +362,31 @@ func (it *integrator) clockTime(ms int64) time.Time {
 }
 
 // notes describe what the log does not contain.
-func (it *integrator) notes(s *survey) []recording.Note {
+func (it *integrator) notes(surveyed *survey) []recording.Note {
 	out := it.gaps
 	limit := func(text string) { out = append(out, recording.Note{Kind: recording.NoteLimit, Text: text}) }
-	if d := s.found.damage; d.count > 0 {
+	if d := surveyed.found.damage; d.count > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteDamage, Offset: d.offset,
 			Text: fmt.Sprintf("skipped %d unreadable places in the log, the first at %s: %s", d.count,
 				d.where(), d.what)})
 	}
 
 	switch {
-	case !s.disks || s.awaits:
-	case s.together:
+	case !surveyed.disks || surveyed.awaits:
+	case surveyed.together:
 		limit("the log has one await for reads and writes together (sar, iostat -s, or sysstat before 9.1.5): they are judged together; iostat -xt 1 separates them")
-	case !s.split:
+	case !surveyed.split:
 		limit("the log does not separate reads and writes per second (iostat without -x, or with -s): cannot judge device latency; record with iostat -xt 1")
 	default:
 		limit("the log has no await: cannot judge device latency; record with iostat -xt 1")
 	}
 
-	if !s.disks {
+	if !surveyed.disks {
 		limit("the log has only CPU reports (iostat -c): cannot judge devices; record with iostat -xt 1")
 	}
 
 	// has[0] is set once a report had CPU figures.
-	if it.cpu.has[0] && s.found.cpus == 0 {
+	if it.cpu.has[0] && surveyed.found.cpus == 0 {
 		limit("the log does not contain the number of CPUs: its CPU seconds are for one CPU")
 	}
 
@@ -400,19 +400,19 @@ func (it *integrator) notes(s *survey) []recording.Note {
 			Text: fmt.Sprintf("dropped %d rows of devices beyond the first %d", it.tooMany, devicesMax)})
 	}
 
-	if s.found.human {
+	if surveyed.found.human {
 		limit("the log was recorded with -h or --human: its throughput is rounded to two or three digits")
 	}
 
-	if n := len(s.parts); n > 0 {
+	if n := len(surveyed.parts); n > 0 {
 		limit(
 			fmt.Sprintf("skipped %d partitions (iostat -p; the first is %s): their disks are in the log and count the same requests",
-				n, s.parts[0]))
+				n, surveyed.parts[0]))
 	}
 
-	if s.found.groups > 0 {
+	if surveyed.found.groups > 0 {
 		limit(fmt.Sprintf("skipped %d rows of device groups (iostat -g): they repeat their devices",
-			s.found.groups))
+			surveyed.found.groups))
 	}
 
 	return out

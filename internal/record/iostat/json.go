@@ -205,35 +205,35 @@ func (j *jsonReports) emptyLine() bool {
 }
 
 // fill converts a decoded report to the common form.
-func (j *jsonReports) fill(s *jsonStatistics) {
+func (j *jsonReports) fill(decoded *jsonStatistics) {
 	j.rep.reset()
 	j.rep.line = j.n
 	j.rep.run = j.found.runs
 	j.rep.sinceBoot = j.first && !j.skip
 
-	if s.Timestamp.sadf {
+	if decoded.Timestamp.sadf {
 		j.rep.sinceBoot = false
-		s.CPU = allCPUs(s.Load)
+		decoded.CPU = allCPUs(decoded.Load)
 	}
 
 	j.first = false
 
 	// sadf writes the zone as a separate field.
-	if st, ok := parseStamp([]byte(s.Timestamp.text)); ok {
+	if st, ok := parseStamp([]byte(decoded.Timestamp.text)); ok {
 		j.rep.stamp = st
-		j.rep.stamp.hasZone = st.hasZone || s.Timestamp.utc
+		j.rep.stamp.hasZone = st.hasZone || decoded.Timestamp.utc
 	}
 
-	j.rep.hasCPU = len(s.CPU) > 0
+	j.rep.hasCPU = len(decoded.CPU) > 0
 	for i, mode := range cpuModes {
-		v, ok := s.CPU[mode]
+		v, ok := decoded.CPU[mode]
 		if !ok || !(v >= 0 && v < rateMax) {
 			j.rep.hasCPU = false
 		}
 		j.rep.cpu[i] = v
 	}
 
-	for _, table := range []map[string]any{s.Queue, s.Paging, s.Swap} {
+	for _, table := range []map[string]any{decoded.Queue, decoded.Paging, decoded.Swap} {
 		for key, value := range table {
 			if f, known := hostColumns[key]; known {
 				if v, ok := value.(float64); ok {
@@ -243,12 +243,12 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 		}
 	}
 
-	if s.Disk == nil {
+	if decoded.Disk == nil {
 		return
 	}
 
 	j.rep.hasDevices = true
-	for _, row := range *s.Disk {
+	for _, row := range *decoded.Disk {
 		if len(j.rep.devices) >= devicesMax {
 			j.found.damage.add(0, j.offset(), fmt.Sprintf("more than %d devices in one report", devicesMax))
 			break

@@ -75,13 +75,13 @@ var sarModes = map[string]int{
 
 // sarHeadingOf recognises the heading of a table, without the time before it. For other activities,
 // it recognises only that a table begins.
-func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
-	h = sarHeading{text: string(bytes.Join(fields, []byte(" "))),
+func sarHeadingOf(fields [][]byte) (heading sarHeading, ok bool) {
+	heading = sarHeading{text: string(bytes.Join(fields, []byte(" "))),
 		device: slices.IndexFunc(fields, func(f []byte) bool { return string(f) == "DEV" })}
 	units, digits := 0, false
 	for _, f := range fields {
 		c := columnOf(string(f))
-		h.columns = append(h.columns, c)
+		heading.columns = append(heading.columns, c)
 		// Units and percent signs distinguish a heading from a row of names.
 		if bytes.HasSuffix(f, []byte("/s")) || bytes.HasPrefix(f, []byte("%")) || string(f) == "tps" {
 			units++
@@ -92,32 +92,32 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 	switch {
 	case len(fields) < 2 || digits:
 		return sarHeading{device: -1}, false
-	case h.device >= 0 && units > 0:
-		return h, true
+	case heading.device >= 0 && units > 0:
+		return heading, true
 	case string(fields[0]) == "CPU" && units > 2:
-		h.cpu = make([]int, len(fields))
+		heading.cpu = make([]int, len(fields))
 		for i, f := range fields {
 			mode, known := sarModes[string(f)]
-			if h.cpu[i] = mode; !known {
-				h.cpu[i] = -1
+			if heading.cpu[i] = mode; !known {
+				heading.cpu[i] = -1
 			}
 		}
-		return h, true
+		return heading, true
 	}
 
 	// Not a table of devices or CPUs: either figures of the host, or an activity that is skipped.
-	h.device = -1
+	heading.device = -1
 	for _, f := range fields {
 		figure, known := hostColumns[string(f)]
 		if !known {
 			figure = hostFigures
 		}
-		h.host = append(h.host, figure)
+		heading.host = append(heading.host, figure)
 	}
-	if !slices.ContainsFunc(h.host, func(f hostFigure) bool { return f < hostFigures }) {
-		h.host = nil
+	if !slices.ContainsFunc(heading.host, func(f hostFigure) bool { return f < hostFigures }) {
+		heading.host = nil
 	}
-	return h, true
+	return heading, true
 }
 
 // used reports whether the rows of a table are read.

@@ -80,48 +80,48 @@ func (s *survey) withoutPartitions(r *report) *report {
 	return r
 }
 
-func (s *survey) add(r *report) {
+func (s *survey) add(seen *report) {
 	s.reports++
-	s.comma = s.comma || r.comma
-	s.cpu = s.cpu || r.hasCPU || r.hasHost
-	s.addStamp(r)
+	s.comma = s.comma || seen.comma
+	s.cpu = s.cpu || seen.hasCPU || seen.hasHost
+	s.addStamp(seen)
 
-	if r.hasDevices {
+	if seen.hasDevices {
 		s.disks = true
-		if len(r.devices) == 0 && !r.torn {
+		if len(seen.devices) == 0 && !seen.torn {
 			s.missing = true
 		}
 	}
 
 	known := 0
-	for i := range r.devices {
-		d := &r.devices[i]
+	for i := range seen.devices {
+		d := &seen.devices[i]
 		s.split = s.split || d.rates[writes] == d.rates[writes]
 		s.awaits = s.awaits || d.rates[writeTime] == d.rates[writeTime]
 		s.together = s.together || d.rates[requestTime] == d.rates[requestTime]
 
 		run, ok := s.seen[d.name]
-		if ok && run == r.run {
+		if ok && run == seen.run {
 			known++
 		}
 
 		if len(s.seen) < devicesMax || ok {
-			s.seen[d.name] = r.run
+			s.seen[d.name] = seen.run
 		}
 
-		if !r.sinceBoot && d.rates.idle() {
+		if !seen.sinceBoot && d.rates.idle() {
 			s.zeroRow = true
 		}
 	}
 
-	if r.sinceBoot {
+	if seen.sinceBoot {
 		return
 	}
 
 	s.counted++
 
 	// A device of this run is missing from this report.
-	if r.hasDevices && !r.torn && known < s.inRun(r.run) {
+	if seen.hasDevices && !seen.torn && known < s.inRun(seen.run) {
 		s.missing = true
 	}
 }

@@ -317,7 +317,7 @@ func (t *textReports) readDevice(line []byte) bool {
 		name, figures = fields[len(fields)-1], fields[:len(fields)-1]
 	}
 
-	r := noRates()
+	row := noRates()
 	for i, c := range t.columns {
 		digits, unit := human(figures[i])
 		t.found.human = t.found.human || unit != 0
@@ -326,7 +326,7 @@ func (t *textReports) readDevice(line []byte) bool {
 			return false
 		}
 		t.cur.comma = t.cur.comma || comma
-		r.set(c.in(unit), v)
+		row.set(c.in(unit), v)
 	}
 
 	if !t.last && line[0] == ' ' {
@@ -336,11 +336,11 @@ func (t *textReports) readDevice(line []byte) bool {
 	}
 
 	// With -h the counters of a device are spread over several tables of one report.
-	r.finish()
+	row.finish()
 	if t.last {
 		for i := range t.cur.devices {
 			if d := &t.cur.devices[i]; d.name == string(name) {
-				d.rates.merge(&r)
+				d.rates.merge(&row)
 				return true
 			}
 		}
@@ -351,7 +351,7 @@ func (t *textReports) readDevice(line []byte) bool {
 		return true
 	}
 
-	t.cur.devices = append(t.cur.devices, device{name: t.name(name), rates: r})
+	t.cur.devices = append(t.cur.devices, device{name: t.name(name), rates: row})
 	return true
 }
 

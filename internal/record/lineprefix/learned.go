@@ -303,10 +303,10 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 	pm, zoned := "", 1
 	for i := range l {
 		element := &l[i]
-		n := 0
+		pos := 0
 		switch element.kind {
 		case literal:
-			if n = len(element.text); len(rest) < n || string(rest[:n]) != element.text {
+			if pos = len(element.text); len(rest) < pos || string(rest[:pos]) != element.text {
 				return at, line, false
 			}
 			// The sign of a zone is a literal before its digits.
@@ -319,16 +319,16 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 			if element.kind == letters {
 				is = isLetter
 			}
-			for n < len(rest) && is(rest[n]) {
-				n++
+			for pos < len(rest) && is(rest[pos]) {
+				pos++
 			}
-			if n == 0 {
+			if pos == 0 {
 				return at, line, false
 			}
 			if element.role == half {
-				pm = string(rest[:n])
+				pm = string(rest[:pos])
 			}
-			at.fill(element.role, rest[:n], zoned)
+			at.fill(element.role, rest[:pos], zoned)
 			if element.role == second || element.role == nanosecond {
 				zoned = 1
 			}
@@ -337,12 +337,12 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 			if len(rest) == 0 {
 				return at, rest, i == len(l)-1
 			}
-			n = l.blanksAt(i, rest)
-			if n == 0 {
+			pos = l.blanksAt(i, rest)
+			if pos == 0 {
 				return at, line, false
 			}
 		}
-		rest = rest[n:]
+		rest = rest[pos:]
 	}
 
 	// 12 AM is midnight, 12 PM is noon.
@@ -383,42 +383,42 @@ func (l learned) utc() bool {
 
 // fill sets a part of a time.
 func (t *Time) fill(r role, text []byte, sign int) {
-	n := atoi(string(text))
+	number := atoi(string(text))
 	switch r {
 	case year:
-		t.Year = n
+		t.Year = number
 		// Two digits: logs of the last century are not expected.
 		if len(text) == 2 {
 			t.Year += 2000
 		}
 	case month:
-		t.Month = time.Month(n)
+		t.Month = time.Month(number)
 	case monthName:
 		t.Month = monthOf(text[:min(3, len(text))])
 	case day:
-		t.Day = n
+		t.Day = number
 	case hour:
-		t.Hour = n
+		t.Hour = number
 	case minute:
-		t.Minute = n
+		t.Minute = number
 	case second:
-		t.Second = n
+		t.Second = number
 	case nanosecond:
 		_, t.Nanosecond = fraction(append([]byte("."), text...))
 	case zoneHours:
-		t.ZoneS, t.HasZone = sign*n*3600, true
+		t.ZoneS, t.HasZone = sign*number*3600, true
 	case zoneMinutes:
 		t.HasZone = true
 		// Four digits are hours and minutes together, as in +0530.
 		if len(text) == 4 {
-			t.ZoneS = sign * (n/100*60 + n%100) * 60
+			t.ZoneS = sign * (number/100*60 + number%100) * 60
 		} else {
-			t.ZoneS += sign * n * 60
+			t.ZoneS += sign * number * 60
 		}
 	case seconds1970:
 		// Fractions are a separate part of the prefix and may have been read before.
 		ns := t.Nanosecond
-		u := time.Unix(int64(n), 0).UTC()
+		u := time.Unix(int64(number), 0).UTC()
 		t.Year, t.Month, t.Day = u.Date()
 		t.Hour, t.Minute, t.Second = u.Clock()
 		t.Nanosecond, t.HasZone = ns, true

@@ -84,7 +84,7 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 		return fmt.Errorf("reading Prometheus response %s: %w", f.from.Path, err)
 	}
 
-	d := recording.Source{Kind: "prometheus response", Name: f.from.Path}
+	described := recording.Source{Kind: "prometheus response", Name: f.from.Path}
 	steps := map[int64]int{}
 
 	unnamed := 0
@@ -130,15 +130,15 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 			return err
 		}
 
-		d.Samples += int64(len(batch.TimesMs) * len(batch.Columns))
+		described.Samples += int64(len(batch.TimesMs) * len(batch.Columns))
 		from, to := time.UnixMilli(batch.TimesMs[0]).UTC(),
 			time.UnixMilli(batch.TimesMs[len(batch.TimesMs)-1]).UTC()
-		if d.From.IsZero() || from.Before(d.From) {
-			d.From = from
+		if described.From.IsZero() || from.Before(described.From) {
+			described.From = from
 		}
 
-		if to.After(d.To) {
-			d.To = to
+		if to.After(described.To) {
+			described.To = to
 		}
 	}
 
@@ -151,9 +151,9 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
 	}
 
-	d.Period = usual(steps)
-	f.SetDescription(d)
-	writer.Source(d)
+	described.Period = usual(steps)
+	f.SetDescription(described)
+	writer.Source(described)
 
 	return nil
 }
@@ -164,19 +164,19 @@ func parse(text []byte) ([]stream, error) {
 		return nil, fmt.Errorf("larger than %d MiB: query fewer series or a shorter time", bytesMax>>20)
 	}
 
-	var r response
-	if err := json.Unmarshal(text, &r); err != nil {
+	var decoded response
+	if err := json.Unmarshal(text, &decoded); err != nil {
 		return nil, fmt.Errorf("%w: save it again", jsonerror.Explain(text, err))
 	}
-	if r.Status != "success" {
-		return nil, fmt.Errorf("the server returned an error: %.200s", r.Error)
+	if decoded.Status != "success" {
+		return nil, fmt.Errorf("the server returned an error: %.200s", decoded.Error)
 	}
 
 	var out []stream
-	switch r.Data.Kind {
+	switch decoded.Data.Kind {
 	case model.ValMatrix.String():
 		var matrix model.Matrix
-		if err := json.Unmarshal(r.Data.Result, &matrix); err != nil {
+		if err := json.Unmarshal(decoded.Data.Result, &matrix); err != nil {
 			return nil, fmt.Errorf("its series: %w: save it again", jsonerror.Explain(nil, err))
 		}
 		for _, s := range matrix {
@@ -187,7 +187,7 @@ func parse(text []byte) ([]stream, error) {
 		}
 	case model.ValVector.String():
 		var vector model.Vector
-		if err := json.Unmarshal(r.Data.Result, &vector); err != nil {
+		if err := json.Unmarshal(decoded.Data.Result, &vector); err != nil {
 			return nil, fmt.Errorf("its series: %w: save it again", jsonerror.Explain(nil, err))
 		}
 		for _, s := range vector {
@@ -195,7 +195,7 @@ func parse(text []byte) ([]stream, error) {
 		}
 	default:
 		return nil, fmt.Errorf("the result is a %.20q: want a matrix (query_range) or a vector (query)",
-			r.Data.Kind)
+			decoded.Data.Kind)
 	}
 
 	if len(out) == 0 {

@@ -123,18 +123,18 @@ var ErrNoMetric = errors.New("no such metric")
 
 // Run evaluates an expression. An expression without a selector, such as 1 + 1, needs From and To,
 // or At.
-func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result, error) {
-	metrics, err := r.Metrics(ctx)
+func Run(ctx context.Context, reader recording.Reader, expr Expr, opt Options) (*Result, error) {
+	metrics, err := reader.Metrics(ctx)
 	if err != nil {
 		return nil, err
 	}
 
-	span, err := e.span(metrics, opt.Names)
+	span, err := expr.span(metrics, opt.Names)
 	if err != nil {
 		return nil, err
 	}
 
-	out := &Result{Expr: e.text, From: opt.From, To: opt.To, Step: opt.Step}
+	out := &Result{Expr: expr.text, From: opt.From, To: opt.To, Step: opt.Step}
 	if !opt.At.IsZero() {
 		out.From, out.To, out.Step = opt.At, opt.At, 0
 	}
@@ -148,12 +148,12 @@ func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result,
 	}
 
 	if out.From.IsZero() || out.To.IsZero() {
-		return nil, fmt.Errorf("PromQL %q selects no series: give the time to evaluate it at", e.text)
+		return nil, fmt.Errorf("PromQL %q selects no series: give the time to evaluate it at", expr.text)
 	}
 	if out.To.Before(out.From) {
 		return nil,
 			fmt.Errorf("PromQL %q: its metrics have samples only from %s to %s, outside of the requested time",
-				e.text, span.from.UTC().Format(time.RFC3339), span.to.UTC().Format(time.RFC3339))
+				expr.text, span.from.UTC().Format(time.RFC3339), span.to.UTC().Format(time.RFC3339))
 	}
 
 	if opt.At.IsZero() && out.Step <= 0 {
@@ -161,7 +161,7 @@ func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result,
 		out.Step = stepFor(out.To.Sub(out.From), span.period)
 	}
 
-	out.Series, err = r.Range(ctx, e.text, out.From, out.To, out.Step, 0)
+	out.Series, err = reader.Range(ctx, expr.text, out.From, out.To, out.Step, 0)
 	return out, err
 }
 

@@ -52,7 +52,7 @@ type packed struct {
 
 // openPacked reads the beginning of a file.
 func openPacked(path string, info fs.FileInfo) (*packed, error) {
-	p := &packed{path: path, bytes: info.Size(), modified: info.ModTime()}
+	opened := &packed{path: path, bytes: info.Size(), modified: info.ModTime()}
 
 	// Only regular files, because opening a pipe would wait for its writer.
 	f, err := safefile.Open(path)
@@ -62,14 +62,14 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 
 	defer f.Close()
 	magic := make([]byte, 4)
-	n, err := io.ReadFull(f, magic)
+	length, err := io.ReadFull(f, magic)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("open source %s: %w", path, err)
 	}
 
 	for _, m := range magics {
-		if bytes.HasPrefix(magic[:n], []byte(m.bytes)) {
-			p.kind, p.bytes = m.kind, 0
+		if bytes.HasPrefix(magic[:length], []byte(m.bytes)) {
+			opened.kind, opened.bytes = m.kind, 0
 		}
 	}
 
@@ -77,27 +77,27 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 		return nil, fmt.Errorf("open source %s: %w", path, err)
 	}
 
-	r, err := p.unpack(f)
+	r, err := opened.unpack(f)
 	if err != nil {
 		return nil, err
 	}
 
 	defer r.Close()
-	p.head = make([]byte, headBytes)
-	n, err = io.ReadFull(r, p.head)
-	p.head = p.head[:n]
+	opened.head = make([]byte, headBytes)
+	length, err = io.ReadFull(r, opened.head)
+	opened.head = opened.head[:length]
 
 	// A truncated file is still recognised by its beginning.
-	if n == 0 && err != nil && !errors.Is(err, io.EOF) {
-		return nil, p.damaged(err)
+	if length == 0 && err != nil && !errors.Is(err, io.EOF) {
+		return nil, opened.damaged(err)
 	}
 
 	// The beginning decides for the whole file, because it must be read the same way each time.
-	if p.stripped = decorated(p.head); p.stripped {
-		p.head, _ = io.ReadAll(newUndecorated(bytes.NewReader(p.head)))
+	if opened.stripped = decorated(opened.head); opened.stripped {
+		opened.head, _ = io.ReadAll(newUndecorated(bytes.NewReader(opened.head)))
 	}
 
-	return p, nil
+	return opened, nil
 }
 
 // open opens the file from its start, decompressed.

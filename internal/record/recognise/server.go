@@ -87,7 +87,7 @@ func (o *Opener) openMetrics(ctx context.Context, arg string, opt OpenOptions) (
 
 // openServer requests Prometheus's API at an address and, concurrently, a page of metrics there or
 // under /metrics. (Prometheus itself has such a page, so the API takes precedence.)
-func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (Input, error) {
+func (o *Opener) openServer(ctx context.Context, arg string, base *url.URL, opt OpenOptions) (Input, error) {
 	type answer struct {
 		in  Input
 		err error
@@ -95,11 +95,11 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 
 	pages := make(chan answer, 1)
 	go func() {
-		v := *u
-		v.Path = strings.TrimSuffix(u.Path, "/") + "/metrics"
+		v := *base
+		v.Path = strings.TrimSuffix(base.Path, "/") + "/metrics"
 		in, err := o.openMetrics(ctx, v.String(), opt)
 		// The path may already be that of the page.
-		if err != nil && strings.Trim(u.Path, "/") != "" {
+		if err != nil && strings.Trim(base.Path, "/") != "" {
 			if exact, exactErr := o.openMetrics(ctx, arg, opt); exactErr == nil {
 				in, err = exact, nil
 			}
@@ -127,8 +127,8 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 	denied := refused != nil && (refused.Status == http.StatusUnauthorized ||
 		refused.Status == http.StatusForbidden)
 	if !answered || denied {
-		if s := o.ports[u.Port()]; s != "" && refused == nil {
-			return Input{}, fmt.Errorf("%w; for the database itself write %s://%s", page.err, s, u.Host)
+		if s := o.ports[base.Port()]; s != "" && refused == nil {
+			return Input{}, fmt.Errorf("%w; for the database itself write %s://%s", page.err, s, base.Host)
 		}
 		return Input{}, page.err
 	}
@@ -139,7 +139,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 
 	return Input{},
 		fmt.Errorf("%s responds, but has neither Prometheus's API (/api/v1/query) nor metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
-			address.PublicURL(u))
+			address.PublicURL(base))
 }
 
 // remoteOptions passes the general credentials on if there are none specific to Prometheus.

@@ -58,15 +58,15 @@ type Disk struct {
 
 // Append implements [Writer]. After a disk error the batch is not recorded and may be appended
 // again.
-func (d *Disk) Append(ctx context.Context, b *Batch) error {
+func (d *Disk) Append(ctx context.Context, batch *Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 
-	if err := b.validate(); err != nil {
+	if err := batch.validate(); err != nil {
 		return err
 	}
-	if len(b.TimesMs) == 0 {
+	if len(batch.TimesMs) == 0 {
 		return nil
 	}
 
@@ -82,28 +82,28 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	}
 
 	// The log comes first: samples must not be in memory only.
-	if b = d.live.timeless(b, d.lastMs()); len(b.TimesMs) == 0 {
+	if batch = d.live.timeless(batch, d.lastMs()); len(batch.TimesMs) == 0 {
 		return nil
 	}
 
 	d.live.nextBatch()
-	if err := d.logBatch(b); err != nil {
+	if err := d.logBatch(batch); err != nil {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
 
 	// Notes report dropped samples as a share of these.
-	d.live.handed.Add(int64(len(b.Columns)) * int64(len(b.TimesMs)))
-	runs := &batchRuns{m: d.live, times: b.TimesMs, alone: len(b.Columns) == 1}
+	d.live.handed.Add(int64(len(batch.Columns)) * int64(len(batch.TimesMs)))
+	runs := &batchRuns{m: d.live, times: batch.TimesMs, alone: len(batch.Columns) == 1}
 	for i, s := range d.batch {
 		if s == nil {
-			d.live.dropOver(b.Columns[i].Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0],
-				b.TimesMs[len(b.TimesMs)-1])
+			d.live.dropOver(batch.Columns[i].Labels.Get(labels.MetricName), len(batch.TimesMs), batch.TimesMs[0],
+				batch.TimesMs[len(batch.TimesMs)-1])
 			continue
 		}
-		d.live.appendColumn(s, b.TimesMs, b.Columns[i].Values, runs)
+		d.live.appendColumn(s, batch.TimesMs, batch.Columns[i].Values, runs)
 	}
 
-	d.samples += int64(len(b.TimesMs)) * int64(len(b.Columns))
+	d.samples += int64(len(batch.TimesMs)) * int64(len(batch.Columns))
 	if d.due() {
 		return d.beginBlock()
 	}

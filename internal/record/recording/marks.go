@@ -142,13 +142,13 @@ func appendMark(file string, line []byte) error {
 		return err
 	}
 
-	f, err := openMarks(file)
+	marks, err := openMarks(file)
 	if err != nil {
 		return err
 	}
 
-	defer f.Close()
-	info, err := f.Stat()
+	defer marks.Close()
+	info, err := marks.Stat()
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func appendMark(file string, line []byte) error {
 	// An interrupted writer may have left half a line.
 	last := []byte{'\n'}
 	if info.Size() > 0 {
-		if _, err := f.ReadAt(last, info.Size()-1); err != nil {
+		if _, err := marks.ReadAt(last, info.Size()-1); err != nil {
 			return err
 		}
 	}
@@ -178,8 +178,8 @@ func appendMark(file string, line []byte) error {
 		line = append([]byte{'\n'}, line...)
 	}
 
-	_, err = f.Write(line) // in one call, for file systems without locks
-	return errors.Join(err, f.Sync())
+	_, err = marks.Write(line) // in one call, for file systems without locks
+	return errors.Join(err, marks.Sync())
 }
 
 // openMarks opens and locks the file of marks. While it waits for the lock, another process may

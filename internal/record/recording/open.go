@@ -58,14 +58,14 @@ type folder struct {
 	metrics []Metric
 }
 
-func open(dir string) (f *folder, again bool, err error) {
+func open(dir string) (opened *folder, again bool, err error) {
 	defer recovered(&err)
 	manifest, err := readManifest(dir)
 	if err != nil {
 		return nil, false, err
 	}
 
-	f = &folder{dir: dir, state: manifest.State, queries: newQueries(QueryOptions{}),
+	opened = &folder{dir: dir, state: manifest.State, queries: newQueries(QueryOptions{}),
 		recent: NewMemory(MemoryOptions{}), sources: manifest.Sources,
 		notes: append(manifest.Notes, manifest.missing(dir)...),
 		marks: ReadMarks(dir)}
@@ -77,50 +77,51 @@ func open(dir string) (f *folder, again bool, err error) {
 	for _, b := range before {
 		block, err := openBlock(b)
 		if _, gone := os.Stat(b); err != nil && errors.Is(gone, fs.ErrNotExist) {
-			return f, true, nil // a ring has just removed it
+			return opened, true, nil // a ring has just removed it
 		}
 
 		if errors.Is(err, fs.ErrPermission) {
-			f.Close()
+			opened.Close()
 			return nil, false, fmt.Errorf("block: %w", err)
 		}
 
 		if err != nil {
-			f.notes = append(f.notes, lostBlock(dir, b, err))
+			opened.notes = append(opened.notes, lostBlock(dir, b, err))
 			continue
 		}
 
 		if meta := block.Meta(); meta.MaxTime <= meta.MinTime {
-			f.notes = append(f.notes, lostBlock(dir, b, errors.New("its last sample is before its first one")))
+			opened.notes = append(opened.notes, lostBlock(dir, b,
+				errors.New("its last sample is before its first one")))
 			if err := block.Close(); err != nil {
 				return nil, false, err
 			}
 			continue
 		}
 
-		f.blocks = append(f.blocks, block)
+		opened.blocks = append(opened.blocks, block)
 	}
 
-	damage, err := readWAL(context.Background(), dir, f.recent, TimeMaxMs)
+	damage, err := readWAL(context.Background(), dir, opened.recent, TimeMaxMs)
 	vanished := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !vanished {
-		f.Close()
+		opened.Close()
 		return nil, false, err
 	}
 
 	after, err := blockDirs(dir)
 	if err != nil {
-		f.Close()
+		opened.Close()
 		return nil, false, err
 	}
 
 	// A block was added or removed during the read, so the state is inconsistent.
 	if vanished || !slices.Equal(before, after) {
-		return f, true, nil
+		return opened, true, nil
 	}
 
-	f.noteDamage(damage, manifest.State)
-	return f, false, nil
+	opened.noteDamage(damage, manifest.State)
+	return opened, false, nil
 }
 
 // noteDamage notes the damage of the log, and an unclean shutdown of the recorder.

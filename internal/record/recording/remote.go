@@ -133,7 +133,7 @@ func Remote(ctx context.Context, rawURL string, opt RemoteOptions) (Reader, erro
 
 // Dial is [Remote] for callers that need the server's other methods.
 func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error) {
-	u, err := address.ParseURL(rawURL)
+	base, err := address.ParseURL(rawURL)
 	if errors.Is(err, address.ErrScheme) {
 		return nil,
 			errors.New("prometheus: the address is not an http or https URL: want for example http://host:9090")
@@ -142,9 +142,9 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("prometheus: the URL is not valid (%w): want for example http://host:9090", err)
 	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
 		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: want for example http://host:9090",
-			address.PublicURL(u))
+			address.PublicURL(base))
 	}
 
 	opt = opt.withDefaults()
@@ -154,10 +154,10 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	}
 
 	// Credentials are taken before they are removed from the URL.
-	auth := credentials(u, opt)
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	server := &Server{name: address.PublicURL(u), opt: opt, auth: auth, turns: largeAnswers,
+	auth := credentials(base, opt)
+	base.User, base.RawQuery, base.Fragment = nil, "", ""
+	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/api/v1")
+	server := &Server{name: address.PublicURL(base), opt: opt, auth: auth, turns: largeAnswers,
 		slots: make(chan struct{}, opt.Parallel)}
 
 	if opt.Selector != "" {
@@ -166,8 +166,8 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 		}
 	}
 
-	client, err := api.NewClient(api.Config{Address: u.String(), Client: httpclient.New(httpclient.Options{
-		Base: opt.Transport, To: u, Credentials: auth, Header: opt.Header, Redirects: redirectsMax,
+	client, err := api.NewClient(api.Config{Address: base.String(), Client: httpclient.New(httpclient.Options{
+		Base: opt.Transport, To: base, Credentials: auth, Header: opt.Header, Redirects: redirectsMax,
 		Most: httpclient.Bounds{Bytes: opt.MaxBytes, Objects: objectsMax, Hint: tooLarge},
 	})})
 	if err != nil {

@@ -241,7 +241,7 @@ func (e *Events) write(ctx context.Context, w recording.Writer, want func(string
 	}
 
 	// Counters start with a sample before the first interval. What ran before it is not counted.
-	n := int64(0)
+	count := int64(0)
 	for i := first - 1; i <= last; i++ {
 		cell := e.cells[i]
 		if i < first {
@@ -260,14 +260,14 @@ func (e *Events) write(ctx context.Context, w recording.Writer, want func(string
 			batch.Columns[k].Values = append(batch.Columns[k].Values, value)
 		}
 
-		n++
+		count++
 		if len(batch.TimesMs) == batchTimes || i == last {
 			// A batch of one time has only constant columns.
 			if err := flush(); err != nil {
-				return n, err
+				return count, err
 			}
 		}
 	}
 
-	return n, nil
+	return count, nil
 }

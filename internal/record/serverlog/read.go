@@ -31,51 +31,51 @@ type part struct {
 
 // Read implements source.Source.
 func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
-	r := &reader{format: l.format, w: writer, opt: opt, loc: cmp.Or(opt.Location, time.Local),
+	lines := &reader{format: l.format, w: writer, opt: opt, loc: cmp.Or(opt.Location, time.Local),
 		name: l.parts[0].Path}
 	// Files of one log may be given in any order, and counters need increasing times.
-	parts, err := r.order(l.parts)
+	parts, err := lines.order(l.parts)
 	if err != nil {
 		return fmt.Errorf("%s log: %w", l.format.Product, err)
 	}
 
-	r.events = newEvents(l.format.Series)
-	r.events.keepFrom, r.events.keepTo = opt.From, opt.To
-	r.parser = l.format.New(r.events)
+	lines.events = newEvents(l.format.Series)
+	lines.events.keepFrom, lines.events.keepTo = opt.From, opt.To
+	lines.parser = l.format.New(lines.events)
 
 	for _, p := range parts {
-		r.total += p.Bytes
+		lines.total += p.Bytes
 	}
 	for i := range parts {
-		if err := r.read(ctx, &parts[i]); err != nil {
+		if err := lines.read(ctx, &parts[i]); err != nil {
 			return fmt.Errorf("%s log %s: %w", l.format.Product, parts[i].Path, err)
 		}
 	}
 
-	if r.events.from.IsZero() {
+	if lines.events.from.IsZero() {
 		return fmt.Errorf("%s log %s: no line with a time", l.format.Product, l.names())
 	}
 
 	// Events that are open at the end of the log, such as a checkpoint, end with it.
-	r.parser.End(r.events.to)
-	for _, why := range slices.Sorted(maps.Keys(r.events.unread)) {
+	lines.parser.End(lines.events.to)
+	for _, why := range slices.Sorted(maps.Keys(lines.events.unread)) {
 		// Without any event, unreadable lines are the reason and not a remark.
-		if len(r.events.cells) == 0 {
+		if len(lines.events.cells) == 0 {
 			return fmt.Errorf("%s log %s has %s", l.format.Product, l.names(), why)
 		}
-		r.damage = append(r.damage, recording.Note{Kind: recording.NoteLimit, Source: r.name,
-			Text: fmt.Sprintf("%d lines were not read: %s", r.events.unread[why], why)})
+		lines.damage = append(lines.damage, recording.Note{Kind: recording.NoteLimit, Source: lines.name,
+			Text: fmt.Sprintf("%d lines were not read: %s", lines.events.unread[why], why)})
 	}
 
-	n, err := r.events.write(ctx, writer, opt.Want)
+	n, err := lines.events.write(ctx, writer, opt.Want)
 	if err != nil {
 		return err
 	}
 
-	r.note(l)
+	lines.note(l)
 	d := recording.Source{Kind: l.format.Kind, Name: l.parts[0].Path, Engine: l.format.Engine,
-		Version: r.events.facts["version"], From: r.events.from.UTC(), To: r.events.to.UTC(),
-		Period: steps[r.events.step], Samples: n}
+		Version: lines.events.facts["version"], From: lines.events.from.UTC(), To: lines.events.to.UTC(),
+		Period: steps[lines.events.step], Samples: n}
 	l.SetDescription(d)
 	writer.Source(d)
 
@@ -142,8 +142,8 @@ type reader struct {
 }
 
 // read reads a file. Everything read before an error is kept.
-func (r *reader) read(ctx context.Context, p *part) error {
-	in, err := p.Open()
+func (r *reader) read(ctx context.Context, file *part) error {
+	in, err := file.Open()
 	if err != nil {
 		return err
 	}
@@ -151,9 +151,9 @@ func (r *reader) read(ctx context.Context, p *part) error {
 	defer in.Close()
 
 	// A file that was written after its first line has no later times, except for clocks that differ.
-	r.modified, r.latest, r.kept = p.Modified, time.Time{}, time.Time{}
-	if !p.Modified.IsZero() && !p.begins.IsZero() && p.Modified.After(p.begins) {
-		r.latest = p.Modified.Add(24 * time.Hour)
+	r.modified, r.latest, r.kept = file.Modified, time.Time{}, time.Time{}
+	if !file.Modified.IsZero() && !file.begins.IsZero() && file.Modified.After(file.begins) {
+		r.latest = file.Modified.Add(24 * time.Hour)
 	}
 
 	br := bufio.NewReaderSize(in, lineBytesMax)
@@ -174,7 +174,7 @@ func (r *reader) read(ctx context.Context, p *part) error {
 		}
 
 		if len(whole) > 0 {
-			held = r.line(&p.wrapper, bytes.TrimRight(whole, "\r\n"), held)
+			held = r.line(&file.wrapper, bytes.TrimRight(whole, "\r\n"), held)
 		}
 
 		if r.lines++; r.lines&0xfff == 0 {
@@ -187,14 +187,14 @@ func (r *reader) read(ctx context.Context, p *part) error {
 		}
 
 		if err != nil {
-			r.stampLast(&p.wrapper)
+			r.stampLast(&file.wrapper)
 		}
 
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			r.damage = append(r.damage, recording.Note{Kind: recording.NoteDamage, Source: r.name, File: p.Path,
+			r.damage = append(r.damage, recording.Note{Kind: recording.NoteDamage, Source: r.name, File: file.Path,
 				Offset: r.done, Text: "the rest of the log cannot be read: " + err.Error()})
 			return nil
 		}
@@ -202,14 +202,14 @@ func (r *reader) read(ctx context.Context, p *part) error {
 }
 
 // line handles a line, and returns the text that the next line continues.
-func (r *reader) line(w *wrapper, raw, held []byte) []byte {
+func (r *reader) line(prefix *wrapper, raw, held []byte) []byte {
 	// Most lines are of no interest. A part of a line may be, even if these words are in another part.
-	if len(held) == 0 && !r.format.Keep(raw) && !w.split(raw) {
-		r.stamp(w, raw)
+	if len(held) == 0 && !r.format.Keep(raw) && !prefix.split(raw) {
+		r.stamp(prefix, raw)
 		return nil
 	}
 
-	text, p, ok := w.cut(raw)
+	text, p, ok := prefix.cut(raw)
 	if !ok {
 		return nil
 	}
@@ -223,12 +223,12 @@ func (r *reader) line(w *wrapper, raw, held []byte) []byte {
 	}
 
 	if !r.format.Keep(text) {
-		r.stamp(w, raw)
+		r.stamp(prefix, raw)
 		return nil
 	}
 
 	// A line without a time continues the one before it.
-	at, ok := r.timeOf(w, raw, text)
+	at, ok := r.timeOf(prefix, raw, text)
 	if !ok && r.kept.IsZero() {
 		r.dark++
 		return nil

@@ -49,7 +49,7 @@ func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]r
 	// well.
 	hi := min(now.Add(aheadMax).UnixMilli(), max(usual(batches), now.UnixMilli())+spreadMax.Milliseconds())
 	lo := now.Add(-behindMax).UnixMilli()
-	var u untimely
+	var removed untimely
 	bad := func(ms int64) bool {
 		with := ms + offset.Milliseconds()
 		return (ms > hi || ms < lo) && (offset == 0 || with > now.UnixMilli()+spreadMax.Milliseconds() || with < lo)
@@ -71,23 +71,23 @@ func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]r
 			to--
 		}
 
-		if u.values == 0 && len(batch.Columns) > 0 {
+		if removed.values == 0 && len(batch.Columns) > 0 {
 			first := batch.TimesMs[0]
 			if from == 0 {
 				first = batch.TimesMs[to]
 			}
-			u.metric = batch.Columns[0].Labels.Get(labels.MetricName)
-			u.first = time.UnixMilli(max(0, min(first, recording.TimeMaxMs))).UTC()
-			u.off = u.first.Sub(now)
+			removed.metric = batch.Columns[0].Labels.Get(labels.MetricName)
+			removed.first = time.UnixMilli(max(0, min(first, recording.TimeMaxMs))).UTC()
+			removed.off = removed.first.Sub(now)
 		}
 
-		u.values += int64(len(batch.TimesMs)-(to-from)) * int64(len(batch.Columns))
+		removed.values += int64(len(batch.TimesMs)-(to-from)) * int64(len(batch.Columns))
 		if from < to {
 			out = append(out, batch.Part(from, to))
 		}
 	}
 
-	return out, u
+	return out, removed
 }
 
 // usual returns the median time (ms) of the values of a sample.

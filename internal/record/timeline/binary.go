@@ -27,11 +27,11 @@ func (ev *evaluator) binary(expr *parser.BinaryExpr) (value, error) {
 		return value{}, unsupported(expr, expr.Op.String())
 	}
 
-	f := op.apply
+	apply := op.apply
 	if op.compares && !expr.ReturnBool && !(lhs.scalar && rhs.scalar) {
 		// A comparison keeps the value of the vector where it is true.
 		keepRight := lhs.scalar
-		f = func(a, b float64) float64 {
+		apply = func(a, b float64) float64 {
 			switch {
 			case op.apply(a, b) != 1:
 				return math.NaN()
@@ -41,7 +41,7 @@ func (ev *evaluator) binary(expr *parser.BinaryExpr) (value, error) {
 			return a
 		}
 	} else if op.compares {
-		f = func(a, b float64) float64 {
+		apply = func(a, b float64) float64 {
 			if math.IsNaN(a) || math.IsNaN(b) {
 				return math.NaN()
 			}
@@ -51,14 +51,14 @@ func (ev *evaluator) binary(expr *parser.BinaryExpr) (value, error) {
 
 	switch {
 	case lhs.scalar && rhs.scalar:
-		return value{scalar: true, number: f(lhs.number, rhs.number)}, nil
+		return value{scalar: true, number: apply(lhs.number, rhs.number)}, nil
 	case lhs.scalar:
-		return mapped(rhs, func(x float64) float64 { return f(lhs.number, x) }), nil
+		return mapped(rhs, func(x float64) float64 { return apply(lhs.number, x) }), nil
 	case rhs.scalar:
-		return mapped(lhs, func(x float64) float64 { return f(x, rhs.number) }), nil
+		return mapped(lhs, func(x float64) float64 { return apply(x, rhs.number) }), nil
 	}
 
-	return ev.match(expr, lhs.tracks, rhs.tracks, f)
+	return ev.match(expr, lhs.tracks, rhs.tracks, apply)
 }
 
 type operator struct {

@@ -231,18 +231,18 @@ func trailing(vals []float64, cells int, reduce func([]float64) float64) []float
 	return out
 }
 
-func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
+func (ev *evaluator) aggregate(expr *parser.AggregateExpr) (value, error) {
 	// topk, quantile and count_values take a parameter, and are not in the subset.
-	if e.Param != nil {
-		return value{}, unsupported(e, e.Op.String())
+	if expr.Param != nil {
+		return value{}, unsupported(expr, expr.Op.String())
 	}
 
-	key := grouping(e.Grouping, !e.Without)
+	key := grouping(expr.Grouping, !expr.Without)
 	var out []Track
 	var counts [][]float64
 	index := map[string]int{}
 
-	err := ev.each(e.Expr, func(t Track) error {
+	err := ev.each(expr.Expr, func(t Track) error {
 		ls := key(t.Labels)
 		i, seen := index[ls.String()]
 		if !seen {
@@ -251,7 +251,7 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 			out = append(out, Track{Labels: ls, Values: nans(ev.g.N)})
 			counts = append(counts, make([]float64, ev.g.N))
 		}
-		return accumulate(e, out[i].Values, counts[i], t.Values)
+		return accumulate(expr, out[i].Values, counts[i], t.Values)
 	})
 	if err != nil {
 		return value{}, err
@@ -262,9 +262,9 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 			switch {
 			// A cell in which no series has a value stays NaN.
 			case n == 0:
-			case e.Op == parser.AVG:
+			case expr.Op == parser.AVG:
 				out[i].Values[k] /= n
-			case e.Op == parser.COUNT:
+			case expr.Op == parser.COUNT:
 				out[i].Values[k] = n
 			}
 		}

@@ -97,10 +97,10 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 
 // bucketQuantile ignores buckets without a value in the cell, like Prometheus ignores missing
 // series: an observation then counts in the next known bucket.
-func bucketQuantile(phi float64, all []bucket, k int) float64 {
+func bucketQuantile(phi float64, all []bucket, cell int) float64 {
 	bs := all
-	if slices.ContainsFunc(all, func(b bucket) bool { return math.IsNaN(b.values[k]) }) {
-		bs = slices.DeleteFunc(slices.Clone(all), func(b bucket) bool { return math.IsNaN(b.values[k]) })
+	if slices.ContainsFunc(all, func(b bucket) bool { return math.IsNaN(b.values[cell]) }) {
+		bs = slices.DeleteFunc(slices.Clone(all), func(b bucket) bool { return math.IsNaN(b.values[cell]) })
 	}
 
 	last := len(bs) - 1
@@ -108,35 +108,35 @@ func bucketQuantile(phi float64, all []bucket, k int) float64 {
 		return math.NaN()
 	}
 
-	total := bs[last].values[k]
+	total := bs[last].values[cell]
 	if !(total > 0) {
 		return math.NaN()
 	}
 
 	rank := phi * total
-	i, below := 0, 0.0
+	found, below := 0, 0.0
 
 	// Rates of cumulative buckets may decrease slightly, so below is the maximum so far.
-	for i < last && !(bs[i].values[k] >= rank) {
-		below = max(below, bs[i].values[k])
-		i++
+	for found < last && !(bs[found].values[cell] >= rank) {
+		below = max(below, bs[found].values[cell])
+		found++
 	}
 
-	if i == last {
+	if found == last {
 		return bs[last-1].le
 	}
 
 	lo := 0.0
-	if i > 0 {
-		lo = bs[i-1].le
+	if found > 0 {
+		lo = bs[found-1].le
 	} else if bs[0].le <= 0 {
 		return bs[0].le
 	}
 
-	in := bs[i].values[k] - below
+	in := bs[found].values[cell] - below
 	if !(in > 0) {
-		return bs[i].le
+		return bs[found].le
 	}
 
-	return lo + (bs[i].le-lo)*(rank-below)/in
+	return lo + (bs[found].le-lo)*(rank-below)/in
 }

@@ -186,19 +186,19 @@ type reader struct {
 	x       row
 }
 
-func (r *reader) line(line []byte, stamp time.Time) (x row, ok bool, err error) {
+func (r *reader) line(line []byte, stamp time.Time) (parsed row, ok bool, err error) {
 	fields := bytes.Fields(line)
 	if at := headingAt(fields); at >= 0 {
 		r.heading(fields[at:])
-		return x, false, nil
+		return parsed, false, nil
 	}
 	if bytes.Contains(line, []byte("procs")) {
 		r.clock = len(fields) > 0 && string(fields[0]) == "--time--"
 		r.stamped = bytes.Contains(line, []byte("timestamp"))
-		return x, false, nil
+		return parsed, false, nil
 	}
 	if len(r.columns) == 0 || len(fields) == 0 {
-		return x, false, nil
+		return parsed, false, nil
 	}
 
 	clockS := -1
@@ -210,14 +210,14 @@ func (r *reader) line(line []byte, stamp time.Time) (x row, ok bool, err error) 
 
 	// Rows of other programs, such as those of dmesg, have other fields.
 	if len(fields) < len(r.columns) || fields[0][0] < '0' || fields[0][0] > '9' {
-		return x, false, nil
+		return parsed, false, nil
 	}
 
 	values := r.x.values[:0]
 	for i := range r.columns {
 		v, err := strconv.ParseFloat(string(fields[i]), 64)
 		if err != nil || v < 0 {
-			return x, false, fmt.Errorf("%q is not a figure of vmstat", fields[i])
+			return parsed, false, fmt.Errorf("%q is not a figure of vmstat", fields[i])
 		}
 		values = append(values, v)
 	}
@@ -229,7 +229,7 @@ func (r *reader) line(line []byte, stamp time.Time) (x row, ok bool, err error) 
 		}
 		at, err := time.ParseInLocation("2006-01-02 15:04:05", string(rest[0])+" "+string(rest[1]), loc)
 		if err != nil {
-			return x, false, errors.New("the time stamp is not a time")
+			return parsed, false, errors.New("the time stamp is not a time")
 		}
 		stamp = at
 	}

@@ -97,51 +97,53 @@ func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 }
 
 // wait explains part of a thread's wait by the class of its stack.
-func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
-	c := classify(x.Stack)
+func (e *explainer) wait(wait *events.Wait, from, to int64, found Place, depth int) {
+	kind := classify(wait.Stack)
 	fs := e.call.File.Dev
 
-	switch c {
+	switch kind {
 	case tagWait, wbtWait, cgroupWait:
-		e.blockLayer(c, from, to, orPlace(p, x.Stack))
+		e.blockLayer(kind, from, to, orPlace(found, wait.Stack))
 	// balance_dirty_pages makes writers sleep until the flusher has caught up, so the pages written
 	// back in that time are what blocked the call.
 	case dirtyWait:
-		e.put(from, to, p.or(Throttled), Throttle, e.served(fs, from, to, isWriteback)...)
+		e.put(from, to, found.or(Throttled), Throttle, e.served(fs, from, to, isWriteback)...)
 	case pageWait, orderedWait:
 		place := Pages
-		if c == orderedWait {
+		if kind == orderedWait {
 			place = JournalData
 		}
-		e.request(x, from, to, p.within(place), isWriteback, depth)
+		e.request(wait, from, to, found.within(place), isWriteback, depth)
 	case commitWait:
 		e.commits(from, to, depth)
 	case blockWait:
-		e.request(x, from, to, p.within(JournalLog),
+		e.request(wait, from, to, found.within(JournalLog),
 			func(r *events.Request) bool { return isJournal(r) || r.Metadata || r.Flush() }, depth)
 	case updatesWait:
 		e.handles(from, to, JournalLock)
 	case handleWait, journalFull:
-		e.change(c, x, from, to, depth)
+		e.change(kind, wait, from, to, depth)
 	case logWait, logSpace:
-		e.request(x, from, to, p.or(XFSLog), func(r *events.Request) bool { return isLog(r) || r.Flush() }, depth)
+		e.request(wait, from, to, found.or(XFSLog),
+			func(r *events.Request) bool { return isLog(r) || r.Flush() }, depth)
 	case flushWait:
-		e.request(x, from, to, p.or(Flushing), isFlush, depth)
+		e.request(wait, from, to, found.or(Flushing), isFlush, depth)
 	case metadataWait:
-		e.request(x, from, to, p.or(Metadata), func(r *events.Request) bool { return r.File.Inode == 0 }, depth)
+		e.request(wait, from, to, found.or(Metadata),
+			func(r *events.Request) bool { return r.File.Inode == 0 }, depth)
 	case requestWait:
-		e.request(x, from, to, p.or(Direct), func(r *events.Request) bool {
+		e.request(wait, from, to, found.or(Direct), func(r *events.Request) bool {
 			// A cgroup limit moves the submission to a kernel worker, so the thread's ID does not
 			// identify the request.
-			return r.TID == x.TID || r.First == x.Request && heldBack(r)
+			return r.TID == wait.TID || r.First == wait.Request && heldBack(r)
 		}, depth)
 	case readWait:
-		e.request(x, from, to, p.or(Reading),
+		e.request(wait, from, to, found.or(Reading),
 			func(r *events.Request) bool { return r.Op() == events.OpRead }, depth)
 	case lockWait:
-		e.lock(x, from, to, p, depth)
+		e.lock(wait, from, to, found, depth)
 	default:
-		e.other(x, from, to, p, depth)
+		e.other(wait, from, to, found, depth)
 	}
 }
 
@@ -278,46 +280,47 @@ func (e *explainer) follow(x *events.Wait, r *events.Request, from, to int64, p 
 
 // before explains a wait for a request that did not exist yet, by what the thread that made it did
 // in the meantime.
-func (e *explainer) before(x *events.Wait, r *events.Request, from, to int64, p Place, depth int) {
-	if heldBack(r) {
-		e.put(from, to, p, CgroupWait, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
+func (e *explainer) before(x *events.Wait, request *events.Request, from, to int64, found Place, depth int) {
+	if heldBack(request) {
+		e.put(from, to, found, CgroupWait, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
 		return
 	}
 
-	if depth < deepest && r.TID != 0 && r.TID != x.TID && len(e.w.waitsOf(r.TID, from, to)) > 0 {
+	if depth < deepest && request.TID != 0 && request.TID != x.TID &&
+		len(e.w.waitsOf(request.TID, from, to)) > 0 {
 		// From the caller's view, the other thread's running time is a delay of the submission.
-		e.thread(r.TID, from, to, p, depth+1)
-		e.rename(from, Running, Submission, e.w.owner(r, e.call))
+		e.thread(request.TID, from, to, found, depth+1)
+		e.rename(from, Running, Submission, e.w.owner(request, e.call))
 		return
 	}
 
 	// Log writes and flushes are serialized, so this one may have been blocked by the previous one.
-	if isLog(r) || isJournal(r) || r.Flush() {
+	if isLog(request) || isJournal(request) || request.Flush() {
 		if prev := e.w.last(e.call.File.Dev, from, to+slackNs,
 			func(q *events.Request) bool { return isLog(q) || isJournal(q) || q.Flush() }); prev != nil &&
-			prev.First != r.First && depth < deepest {
+			prev.First != request.First && depth < deepest {
 			at := from
 			if start := min(prev.Begin(), to); start > at {
-				e.put(at, start, p, Submission, Share{Culprit: e.w.owner(prev, e.call)})
+				e.put(at, start, found, Submission, Share{Culprit: e.w.owner(prev, e.call)})
 				at = start
 			}
 
 			if start := min(prev.Started(), to); start > at {
-				e.queued(prev, at, start, p)
+				e.queued(prev, at, start, found)
 				at = start
 			}
 
 			if done := min(prev.Done, to); done > at {
-				e.device(prev, at, done, p)
+				e.device(prev, at, done, found)
 				at = done
 			}
 
-			e.put(at, to, p, Submission, Share{Culprit: e.w.owner(r, e.call)})
+			e.put(at, to, found, Submission, Share{Culprit: e.w.owner(request, e.call)})
 			return
 		}
 	}
 
-	e.put(from, to, p, Submission, Share{Culprit: e.w.owner(r, e.call)})
+	e.put(from, to, found, Submission, Share{Culprit: e.w.owner(request, e.call)})
 }
 
 // rename changes the stage of the segments just appended that begin at or after a time.

@@ -182,8 +182,8 @@ func (t *Tally) add(k key, x Share, counted map[key]bool) {
 
 // Report returns the sums so far.
 func (t *Tally) Report(h *events.Header) *Report {
-	r := t.report
-	r.Header = h
+	report := t.report
+	report.Header = h
 
 	for k := range t.kinds {
 		x := t.kinds[k]
@@ -192,47 +192,47 @@ func (t *Tally) Report(h *events.Header) *Report {
 		n := h.Totals.Counts[k]
 		x.Calls, x.Time, x.Most = n.Calls, n.Time, n.Most
 		if x.Calls > 0 || x.Slow > 0 {
-			r.Kinds = append(r.Kinds, x)
+			report.Kinds = append(report.Kinds, x)
 		}
 	}
 
 	share := func(d time.Duration) float64 {
-		if r.SlowTime == 0 {
+		if report.SlowTime == 0 {
 			return 0
 		}
-		return float64(d) / float64(r.SlowTime)
+		return float64(d) / float64(report.SlowTime)
 	}
 
 	for s, d := range t.stages {
-		r.Stages = append(r.Stages, StageTime{s, d, share(d)})
+		report.Stages = append(report.Stages, StageTime{s, d, share(d)})
 	}
 
-	slices.SortFunc(r.Stages, func(a, b StageTime) int {
+	slices.SortFunc(report.Stages, func(a, b StageTime) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Stage, b.Stage))
 	})
 	for _, b := range t.by {
 		x := *b
 		x.Share = share(x.Time)
-		r.Behind = append(r.Behind, x)
+		report.Behind = append(report.Behind, x)
 	}
 
 	// Maps iterate in random order; the tie-breakers keep reports reproducible.
-	slices.SortFunc(r.Behind, func(a, b Behind) int {
+	slices.SortFunc(report.Behind, func(a, b Behind) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Place, b.Place),
 			cmp.Compare(a.Culprit.Comm, b.Culprit.Comm), cmp.Compare(a.Culprit.File, b.Culprit.File),
 			cmp.Compare(a.Culprit.Why, b.Culprit.Why))
 	})
 
 	for _, c := range t.caller {
-		r.Callers = append(r.Callers, *c)
+		report.Callers = append(report.Callers, *c)
 	}
 
-	slices.SortFunc(r.Callers, func(a,
+	slices.SortFunc(report.Callers, func(a,
 		b Caller) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.PID, b.PID))
 	})
 
-	return &r
+	return &report
 }
 
 // Replay explains the calls of a saved trace.

@@ -316,7 +316,7 @@ func (r *Rollout) strategy() steps.Step {
 
 // fits reports whether a pod matches a set's template in everything that a rollout changes: the init
 // container that moves the log, the memory limits, and the mounts.
-func fits(p *corev1.Pod, set *appsv1.StatefulSet) bool {
+func fits(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
 	mover := func(list []corev1.Container) []string {
 		for i := range list {
 			if list[i].Name == emit.Mover {
@@ -330,18 +330,18 @@ func fits(p *corev1.Pod, set *appsv1.StatefulSet) bool {
 
 	// The server and admission controllers add fields to pods, so compare only what the rollout
 	// changes.
-	if !slices.Equal(mover(p.Spec.InitContainers), mover(template.InitContainers)) {
+	if !slices.Equal(mover(pod.Spec.InitContainers), mover(template.InitContainers)) {
 		return false
 	}
 
 	for i := range template.Containers {
 		want := &template.Containers[i]
-		at := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == want.Name })
+		at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == want.Name })
 		if at < 0 {
 			return false
 		}
 
-		is := &p.Spec.Containers[at]
+		is := &pod.Spec.Containers[at]
 		memory, wanted := is.Resources.Limits[corev1.ResourceMemory], want.Resources.Limits[corev1.ResourceMemory]
 		if memory.Cmp(wanted) != 0 {
 			return false

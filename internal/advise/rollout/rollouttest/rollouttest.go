@@ -45,7 +45,7 @@ func Main(m *testing.M, e *parts.Engine) int {
 }
 
 // child runs the rollout in a folder, and kills itself at the requested point.
-func child(dir string, e *parts.Engine) error {
+func child(dir string, engine *parts.Engine) error {
 	folder, err := rollout.OpenFolder(dir, true)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func child(dir string, e *parts.Engine) error {
 		return err
 	}
 
-	r, err := rollout.New(parts.List{e}.Rollouts(), folder, state, rollout.Options{
+	r, err := rollout.New(parts.List{engine}.Rollouts(), folder, state, rollout.Options{
 		Say: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		At: func(at string) {
 			if at != point {

@@ -124,7 +124,7 @@ func disks(data fs.FS) (map[string]catalog.LocalDisk, error) {
 	instance := ""
 
 	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
+	for line := 1; lines.Scan(); line++ {
 		key, value, found := strings.Cut(strings.TrimSpace(lines.Text()), ":")
 		value = strings.TrimSpace(value)
 		switch {
@@ -151,7 +151,7 @@ func disks(data fs.FS) (map[string]catalog.LocalDisk, error) {
 		}
 
 		if err != nil || instance == "" {
-			return nil, fmt.Errorf("%s:%d: %q: %w", name, n, lines.Text(), err)
+			return nil, fmt.Errorf("%s:%d: %q: %w", name, line, lines.Text(), err)
 		}
 
 		out[instance] = d
