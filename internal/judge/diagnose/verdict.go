@@ -258,6 +258,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 		}
 
 		fmt.Fprintf(&text, " %s: %s.", why, strings.Join(names, "; "))
+		text.WriteString(alsoCheckpoints(findings, account, stalls))
 	} else if f := bothLimits(findings); f != nil && stalls.Seconds > 0 {
 		fmt.Fprintf(
 			&text, " Why: the volume is at both its IOPS and its throughput limit (%s). Raising only one helps little.",
@@ -318,6 +319,9 @@ func probably(account []Share, stalls StallSummary) string {
 	// Checkpoints recur, so a longer recording can settle whether they are the cause.
 	share := units.Percent(best.Seconds / best.Of)
 	switch {
+	case best.Share == duringCheckpoint && stalls.Episodes > fewStalls && cyclesMore(best, stalls) > 0:
+		return fmt.Sprintf(" Probably checkpoints, not sure yet: %s of the stalled time falls within one. Record until %s run.",
+			share, moreCheckpoints(cyclesMore(best, stalls)))
 	case best.Share == duringCheckpoint && stalls.Episodes <= fewStalls:
 		return fmt.Sprintf(" Probably checkpoints: %s of the stalled time falls within one, but %s too few to be sure. Record until two more have run.",
 			share, seldom(stalls.Episodes))
