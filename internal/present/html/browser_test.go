@@ -108,6 +108,10 @@ func loads(browser context.Context, t *testing.T, page string) {
 		if hidden := js[[]string](p, `[...document.querySelectorAll("table.stack")].filter(x => x.parentElement.scrollWidth > x.parentElement.clientWidth + 1).map(x => x.caption.textContent)`); len(hidden) > 0 && width < 500 {
 			t.Errorf("%d wide, parts of these tables are out of sight: %q", width, hidden)
 		}
+		// Text of drawings is as large as on a wide screen: they scroll instead of shrinking.
+		if small := js[[]string](p, `[...document.querySelectorAll("svg text")].filter(x => x.getBoundingClientRect().width > 0 && parseFloat(getComputedStyle(x).fontSize) * x.getScreenCTM().a < 10.9).map(x => x.textContent)`); len(small) > 0 && width < 500 {
+			t.Errorf("%d wide, this text of drawings is too small: %q", width, small)
+		}
 	}
 
 	p.quiet()
