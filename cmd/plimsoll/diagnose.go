@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
+	"plimsoll/internal/record/host"
 	"plimsoll/internal/record/recording"
 )
 
@@ -32,7 +33,9 @@ type diagnoseOptions struct {
 	// if not given.
 	incident int
 	slowFrom time.Duration
-	watching *document.Watching // set by Run
+	// Set by Run: the running watch of these sources, and the databases of a machine that is diagnosed alone.
+	watching *document.Watching
+	servers  []string
 }
 
 // sampleUnasked is how long diagnose samples live sources by default: two of MongoDB's checkpoints,
@@ -149,6 +152,9 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	}
 
 	o.watching = a.watching("/proc", args)
+	if len(args) == 1 && host.Sniff(args[0], nil) {
+		o.servers = opener(a.catalog).Running()
+	}
 	if err := o.write(a, r); err != nil {
 		return err
 	}
@@ -167,8 +173,8 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 	if o.output.value == "json" {
 		return diagnosis.JSON(a.stdout, r)
 	}
-	return a.screen(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone, Watching: o.watching}), o.output,
-		o.options(a), o.full)
+	return a.screen(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone, Watching: o.watching,
+		Servers: o.servers}), o.output, o.options(a), o.full)
 }
 
 // diagnose reads the sources and runs the rules, with progress on stderr.

@@ -32,7 +32,8 @@ var flagsElsewhere = spellings([]elsewhere{
 	{"retention retention-time max-age", "--keep-for 24h"}, {"retention-size max-size", "--keep-size 2GB"},
 	{"cloud provider", "--platform aws"}, {"cost max-cost price max-price", "--budget 500USD/month"},
 	{"labels filter series", "--selector '{instance=\"db-1:9100\"}'"},
-	{"threshold slow slower-than min-latency", "--slow-from 10ms"}, {"slow threshold min-latency", "--slower-than 10ms"},
+	{"threshold slow slower-than min-latency", "--slow-from 10ms"},
+	{"slow threshold min-latency", "--slower-than 10ms"},
 	{"process", "--pid PID"}, {"all everything long", "--full"}, {"iops provisioned", "--volume DEVICE=TYPE"},
 })
 
@@ -59,10 +60,12 @@ func nameOf(spelling string) string {
 }
 
 // formats are the words that -o takes in some command, or other programs do.
-var formats = []string{"text", "json", "yaml", "html", "markdown", "csv", "openmetrics", "parquet", "table", "pdf", "xml"}
+var formats = []string{"text", "json", "yaml", "html", "markdown", "csv", "openmetrics", "parquet", "table",
+	"pdf", "xml"}
 
-// similarFlag is the hint for a format that is meant to be a file, or for a flag that a command does not have: one with a similar name, what other
-// programs call so, or the command that has it. It is "" if there is none.
+// similarFlag is the hint for a format that is meant to be a file, or for a flag that a command does not
+// have: one with a similar name, what other programs call so, or the command that has it. It is "" if
+// there is none.
 func similarFlag(cmd *cobra.Command, err error) string {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) && invalid.GetFlag().Name == "output" && cmd.Flags().Lookup("out") != nil &&

@@ -13,9 +13,9 @@ import (
 // Stalls of which mostlyWithin or more falls within checkpoints belong to them unless that is chance.
 const mostlyWithin = 0.8
 
-// cyclesMore is how many more checkpoints, each with a stall, would exclude chance; 0 if there were enough, or
-// if the stalls are not mostly within checkpoints. Independent stalls fall within checkpoints as often as any
-// other time does.
+// cyclesMore is how many more checkpoints, each with a stall, would exclude chance; 0 if there were enough,
+// or if the stalls are not mostly within checkpoints. Independent stalls fall within checkpoints as often as
+// any other time does.
 func cyclesMore(within *Share, stalls StallSummary) int {
 	if within.Seconds < mostlyWithin*within.Of || stalls.Of <= 0 {
 		return 0
@@ -35,8 +35,8 @@ func moreCheckpoints(n int) string {
 	return fmt.Sprintf("%d more have", n)
 }
 
-// alsoCheckpoints is a sentence for a verdict whose causes do not include checkpoints, if the stalls fall within
-// them and only their number leaves room for chance. It is "" if a rule judged checkpoints.
+// alsoCheckpoints is a sentence for a verdict whose causes do not include checkpoints, if the stalls fall
+// within them and only their number leaves room for chance. It is "" if a rule judged checkpoints.
 func alsoCheckpoints(findings []Finding, account []Share, stalls StallSummary) string {
 	judged := func(f Finding) bool {
 		return f.Kind != Symptom && strings.Contains(f.Rule, "checkpoint")
@@ -45,7 +45,8 @@ func alsoCheckpoints(findings []Finding, account []Share, stalls StallSummary) s
 		return ""
 	}
 
-	i := slices.IndexFunc(account, func(s Share) bool { return s.Share == duringCheckpoint && s.Note == wallClockNote })
+	i := slices.IndexFunc(account,
+		func(s Share) bool { return s.Share == duringCheckpoint && s.Note == wallClockNote })
 	if i < 0 || account[i].Seconds < probableRatio*account[i].Otherwise*account[i].Of {
 		return ""
 	}

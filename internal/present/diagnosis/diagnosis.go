@@ -31,6 +31,8 @@ type Options struct {
 	Live bool
 	// Watching is the running watch of these sources; nil if there is none.
 	Watching *document.Watching
+	// Servers are the addresses of the databases on this machine, for a diagnosis of the machine alone.
+	Servers []string
 }
 
 // diagnosed is a diagnosis that is turned into a document.
@@ -41,6 +43,7 @@ type diagnosed struct {
 	loc      *time.Location
 	live     bool
 	watching *document.Watching
+	servers  []string
 	queries  *document.Queries
 	charts   *document.Timeline
 	linked   map[string]bool // rules whose address a finding has
@@ -55,7 +58,7 @@ func Document(report *diagnose.Report, opt Options) *document.Document {
 	}
 
 	shown := &diagnosed{Report: report, clock: NewClock(report.Span, opt.Location), loc: opt.Location,
-		live: opt.Live, watching: opt.Watching,
+		live: opt.Live, watching: opt.Watching, servers: opt.Servers,
 		queries: NewQueries(opt.Pack), pack: opt.Pack, linked: map[string]bool{}}
 	doc := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(report.Verdict),
 		Host: cmp.Or(hosts(report.Sources), opt.Host)}

@@ -41,6 +41,16 @@ func (d *diagnosed) nextCommand() (title, command, expect string) {
 	case worst == nil && d.Stalls.Of > 0 && d.watching != nil:
 		return d.watching.Next()
 
+	// Devices alone do not show how long clients wait, but the database is right here.
+	case engine == "" && d.only("host") && len(d.servers) > 0:
+		words := make([]string, len(d.servers))
+		for i, s := range d.servers {
+			words[i] = shellword.Quote(s)
+		}
+		return "diagnose the database on this host together with its devices",
+			"plimsoll diagnose host " + strings.Join(words, " "),
+			"how long its clients wait, and whether its writes, the volume or another program is the cause"
+
 	case worst == nil && d.Stalls.Of > 0:
 		return "catch the next stall, if clients still see some", join("plimsoll watch host", address, "--out ring"),
 			"it reports a stall within seconds, and the ring keeps what came before it"

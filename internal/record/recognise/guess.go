@@ -112,6 +112,14 @@ func (o *Opener) running(e *Engine) (out []string) {
 	return slices.Compact(out)
 }
 
+// Running are the addresses of the engines' servers on this machine.
+func (o *Opener) Running() (out []string) {
+	for _, e := range o.engines {
+		out = append(out, o.running(e)...)
+	}
+	return out
+}
+
 // port chooses the clients' port among those that a server listens on; "" if there is none.
 func (e *Engine) port(open []int) string {
 	if standard, err := strconv.Atoi(e.Port); err == nil && slices.Contains(open, standard) {
