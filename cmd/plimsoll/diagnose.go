@@ -202,15 +202,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, env *app, args []string)
 	}
 
 	defer closeAll(inputs)
-	readers := make([]recording.Reader, len(inputs))
-
-	memories := make([]*recording.Memory, len(inputs))
-	for i, in := range inputs {
-		if readers[i] = in.Reader; in.Reader == nil {
-			memories[i] = recording.NewMemory(recording.MemoryOptions{})
-			readers[i] = memories[i]
-		}
-	}
+	readers, memories := readersOf(inputs)
 
 	o.lookback = judgedLookback
 

@@ -302,14 +302,7 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string,
 		return nil, nil, nil, err
 	}
 
-	readers = make([]recording.Reader, len(inputs))
-	memories := make([]*recording.Memory, len(inputs))
-	for i, in := range inputs {
-		if readers[i] = in.Reader; in.Reader == nil {
-			memories[i] = recording.NewMemory(recording.MemoryOptions{})
-			readers[i] = memories[i]
-		}
-	}
+	readers, memories := readersOf(inputs)
 
 	if err = o.readAll(ctx, inputs, diagnose.Wants(pack()), t,
 		func(i int) recording.Writer { return memories[i] }); err != nil {

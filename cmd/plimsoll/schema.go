@@ -2,7 +2,6 @@ package main
 
 import (
 	"embed"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,14 +61,4 @@ func addSchemas(parent *cobra.Command) {
 			return run(cmd, words)
 		}
 	}
-}
-
-// hasJSON reports whether a command can write JSON.
-func hasJSON(cmd *cobra.Command) bool {
-	f := cmd.Flags().Lookup("output")
-	if f == nil || !cmd.Runnable() {
-		return false
-	}
-	c, ok := f.Value.(*choice)
-	return ok && slices.Contains(c.among, "json")
 }

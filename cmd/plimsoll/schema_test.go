@@ -301,3 +301,13 @@ func readComments(folder string) map[string]string {
 	}
 	return out
 }
+
+// hasJSON reports whether a command can write JSON.
+func hasJSON(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup("output")
+	if f == nil || !cmd.Runnable() {
+		return false
+	}
+	c, ok := f.Value.(*choice)
+	return ok && slices.Contains(c.among, "json")
+}

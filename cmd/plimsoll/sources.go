@@ -223,6 +223,19 @@ func (a *app) expand(args []string) ([]string, error) {
 
 // closeAll closes the inputs that can be queried directly. They were only read, so nothing can be
 // lost.
+// readersOf returns what to read each input from, and a memory for each that cannot be queried directly.
+func readersOf(inputs []input) ([]recording.Reader, []*recording.Memory) {
+	readers := make([]recording.Reader, len(inputs))
+	memories := make([]*recording.Memory, len(inputs))
+	for i, in := range inputs {
+		if readers[i] = in.Reader; in.Reader == nil {
+			memories[i] = recording.NewMemory(recording.MemoryOptions{})
+			readers[i] = memories[i]
+		}
+	}
+	return readers, memories
+}
+
 func closeAll(inputs []input) {
 	for _, in := range inputs {
 		if in.Reader != nil {

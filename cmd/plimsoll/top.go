@@ -209,15 +209,7 @@ func (o *topOptions) replay(ctx context.Context, env *app, inputs []input, args 
 	opt top.Options) error {
 	t := &tally{}
 	stop := env.meter(t).show()
-	readers := make([]recording.Reader, len(inputs))
-
-	memories := make([]*recording.Memory, len(inputs))
-	for i, in := range inputs {
-		if readers[i] = in.Reader; in.Reader == nil {
-			memories[i] = recording.NewMemory(recording.MemoryOptions{})
-			readers[i] = memories[i]
-		}
-	}
+	readers, memories := readersOf(inputs)
 
 	o.lookback = judgedLookback
 	err := o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })

@@ -40,6 +40,13 @@ type Machine struct {
 	Log func(line string)
 }
 
+// Print passes a line to Log, if there is one.
+func (m *Machine) Print(line string) {
+	if m.Log != nil {
+		m.Log(line)
+	}
+}
+
 // Dir returns the folder of the first of the named volumes that exists: Dir("journal", "data") is
 // the journal's own volume if there is one, otherwise the volume it shares with the data. It
 // returns "" if none exists.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/inputerror"
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 )
 
@@ -120,10 +121,7 @@ func (c *carrier) whose() string {
 	for _, p := range c.providers {
 		names = append(names, products[p])
 	}
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return strings.Join(names, "")
+	return units.Joined(names)
 }
 
 // A Platform is where a layout is carried out, with the targets for it. Plans use it to search only

@@ -172,9 +172,6 @@ func Ratio(x float64) Quantity {
 	return Quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}
 }
 
-// Throughput returns a rate of bytes, rounded to four digits.
-func Throughput(x float64) Quantity { return throughput(x) }
-
 // IOPS returns a whole number of requests per second.
 func IOPS(x float64) Quantity { return iops(x) }
 

@@ -29,16 +29,7 @@ type changed struct {
 
 func stampOf(dir string) (stamp, error) {
 	out := stamp{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-
+	err := walk(dir, func(path string, info fs.FileInfo) error {
 		// the rollout renames the folder itself, which changes its ctime
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && path != dir {
 			out[strings.TrimPrefix(path, dir)] = changed{st.Ctim, st.Size}

@@ -207,12 +207,6 @@ func (r *Rollout) recordings(long time.Duration) *steps.Recordings {
 	}
 }
 
-// Steps returns the steps in order.
-func (r *Rollout) Steps() []Step { return r.steps }
-
-// State returns the rollout's progress.
-func (r *Rollout) State() *State { return r.state }
-
 // Run completes the rollout in its direction. It locks every member, so that no other rollout works on
 // one.
 func (r *Rollout) Run(ctx context.Context) error {

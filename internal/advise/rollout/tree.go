@@ -36,16 +36,7 @@ type tree map[string]entry
 // readTree reads a folder with the contents of all files. It must contain only files and folders.
 func readTree(dir string, at func(string)) (tree, error) {
 	out := tree{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-
+	err := walk(dir, func(path string, info fs.FileInfo) error {
 		e, err := entryOf(path, info)
 		if err != nil {
 			return err
@@ -66,6 +57,22 @@ func readTree(dir string, at func(string)) (tree, error) {
 	})
 
 	return out, err
+}
+
+// walk visits a folder and everything below it.
+func walk(dir string, visit func(path string, info fs.FileInfo) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+
+		return visit(path, info)
+	})
 }
 
 func entryOf(path string, info fs.FileInfo) (entry, error) {
@@ -181,17 +188,8 @@ func moveCopy(from, to string, at func(string)) error {
 // copyTree copies a folder, and returns once all of it is on stable storage.
 func copyTree(from, to string, at func(string)) error {
 	var folders []string
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
+	err := walk(from, func(path string, info fs.FileInfo) error {
 		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-
-		info, err := d.Info()
 		if err != nil {
 			return err
 		}

@@ -225,3 +225,11 @@ func Deviation(r float64) string {
 	}
 	return fmt.Sprintf("%+.0f %%", 100*r)
 }
+
+// Joined names things in a sentence: "a, b and c".
+func Joined(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

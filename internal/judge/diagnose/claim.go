@@ -90,7 +90,7 @@ func notSeen(input *rules.Case, all []JudgedClass, samplesS float64) []string {
 	}
 
 	if len(idle) > 0 {
-		out = append(out, fmt.Sprintf("The latency of %s: there were none.", listed(idle)))
+		out = append(out, fmt.Sprintf("The latency of %s: there were none.", units.Joined(idle)))
 	}
 
 	return out
@@ -118,7 +118,7 @@ func hiddenByMeans(all []JudgedClass) []string {
 			}
 		}
 		text = fmt.Sprintf("Stalls of %s much shorter than %s: the mean of an interval hides them.",
-			listed(shortened(names)), units.Seconds(longest))
+			units.Joined(shortened(names)), units.Seconds(longest))
 	}
 
 	return []string{text}
@@ -170,7 +170,7 @@ func busyClasses(all []JudgedClass) string {
 		names = append(names[:most], fmt.Sprintf("%d more", n))
 	}
 
-	return listed(shortened(names))
+	return units.Joined(shortened(names))
 }
 
 // samplesOf describes the sampling of what was judged: "1 s samples".
@@ -196,11 +196,4 @@ func shortened(names []string) []string {
 		}
 	}
 	return out
-}
-
-func listed(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

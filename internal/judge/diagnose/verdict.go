@@ -170,7 +170,7 @@ func pageVerdict(r *Report, pack *rules.Pack) string {
 	}
 
 	return "One sample of each series, judged as totals since the process started; when something happened is unknown. No problem found by " +
-		listed(judged) + "."
+		units.Joined(judged) + "."
 }
 
 // foremostCause returns a cause that is more important than the statement that nothing stalled.

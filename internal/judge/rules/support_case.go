@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"strings"
 	"time"
+
+	"plimsoll/internal/base/units"
 )
 
 // A SupportCase is the evidence about a volume that a provider's support needs: when it was slow,
@@ -32,9 +33,4 @@ type Counted struct {
 }
 
 // Joined names things in a sentence: "a, b and c".
-func Joined(names []string) Value {
-	if len(names) < 2 {
-		return Value(strings.Join(names, ""))
-	}
-	return Value(strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1])
-}
+func Joined(names []string) Value { return Value(units.Joined(names)) }

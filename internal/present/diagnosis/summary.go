@@ -68,8 +68,7 @@ func grouped(notes []string) []string {
 
 		// The first note of a group stands for all.
 		if len(names) > 1 {
-			last := len(names) - 1
-			out = append(out, strings.Join(names[:last], ", ")+" and "+names[last]+" do not name their host: "+host)
+			out = append(out, units.Joined(names)+" do not name their host: "+host)
 			of[host] = nil
 		}
 	}

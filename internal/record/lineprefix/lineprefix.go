@@ -83,9 +83,6 @@ func Detect(head []byte) *Form {
 	return nil
 }
 
-// Strip returns a text without its prefixes. A text without prefixes is returned unchanged.
-func Strip(text []byte) []byte { return Detect(text).Strip(text) }
-
 // Strip returns a text without this prefix. A nil form removes nothing.
 func (f *Form) Strip(text []byte) []byte {
 	if f == nil {

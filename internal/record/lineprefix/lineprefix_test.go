@@ -37,13 +37,13 @@ func TestCut(t *testing.T) {
 			t.Errorf("%s: %v, %q, %v; want %+v", name, at, rest, ok, c.want)
 		}
 
-		if got := string(Strip([]byte(text))); got != strings.Join(lines, "\n")+"\n" {
+		if got := string(Detect([]byte(text)).Strip([]byte(text))); got != strings.Join(lines, "\n")+"\n" {
 			t.Errorf("%s: %q", name, got)
 		}
 
 		// An editor removed the trailing spaces.
 		bare := strings.ReplaceAll(text, c.prefix+"\n", strings.TrimRight(c.prefix, " \t")+"\n")
-		if got := string(Strip([]byte(bare))); got != strings.Join(lines, "\n")+"\n" {
+		if got := string(Detect([]byte(bare)).Strip([]byte(bare))); got != strings.Join(lines, "\n")+"\n" {
 			t.Errorf("%s, without blanks: %q", name, got)
 		}
 	}

@@ -332,20 +332,11 @@ func (r *Rollout) Finish() error {
 	return r.course.Save()
 }
 
-// Steps returns the steps in order, with the progress of each.
-func (r *Rollout) Steps() ([]steps.Step, []steps.State) { return r.course.Steps, r.course.Stand }
-
-// State returns the rollout's progress.
-func (r *Rollout) State() *State { return r.state }
-
 // Done reports whether every step is done.
 func (r *Rollout) Done() bool { return r.course.IsDone() }
 
 // Begun reports whether any step was begun.
 func (r *Rollout) Begun() bool { return steps.HasBegun(r.state.Steps) }
-
-// Where returns the StatefulSet's address.
-func (r *Rollout) Where() string { return r.at.String() }
 
 func (r *Rollout) point(text string) {
 	if r.opt.At != nil {

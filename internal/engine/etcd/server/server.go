@@ -83,14 +83,14 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 
 	s.m, s.mean, s.writers = m, work.DocumentSize(), make([]writer, work.Connections())
 	for _, line := range compiledIn(&s.cfg, s.version) {
-		s.log(line)
+		s.m.Print(line)
 	}
 
 	var err error
 
 	// etcd runs as root as well, so a missing user is only logged.
 	if s.user, err = process.Unprivileged("nobody"); err != nil {
-		s.log("etcd runs as root: " + err.Error())
+		s.m.Print("etcd runs as root: " + err.Error())
 	}
 
 	if err := s.user.Admit(s.path); err != nil {
@@ -108,12 +108,6 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return s.load(ctx, s.links.Load(), uint64(work.Documents()), progress)
 }
 
-func (s *Server) log(line string) {
-	if s.m.Log != nil {
-		s.m.Log(line)
-	}
-}
-
 // begin starts all members concurrently, because none serves before a majority does.
 func (s *Server) begin(ctx context.Context) error {
 	s.procs = nil
@@ -122,7 +116,7 @@ func (s *Server) begin(ctx context.Context) error {
 		p, err := process.Start(process.Options{
 			Path: s.path, Args: flags(&s.cfg, s.version, s.places, k), User: s.user,
 			Log:  filepath.Join(s.m.Scratch, "etcd-"+name+".log"),
-			Line: func(line string) { s.log(name + " " + line) },
+			Line: func(line string) { s.m.Print(name + " " + line) },
 		})
 		if err != nil {
 			return err

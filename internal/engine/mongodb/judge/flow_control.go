@@ -44,17 +44,7 @@ func flowControl() rules.Rule {
 					timeline.Mean(timeline.At(lagged, input.Stall.Cells)), "ratio", input.Stall.Cells))
 		}
 
-		if members := absent(input); members != "" {
-			finding.Say("absent", rules.Values{"members": rules.Called(members)})
-			finding.Evidence = append(finding.Evidence, input.Remark("members that confirm nothing: "+members))
-		}
-
-		if lagging, lag := laggingMember(input); lag > 0 {
-			finding.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
-			finding.Evidence = append(finding.Evidence,
-				input.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds",
-					input.Stall.Cells))
-		}
+		sayMembers(input, &finding)
 
 		finding.Advise("secondaries", nil)
 		return []rules.Finding{finding}

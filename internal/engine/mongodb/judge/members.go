@@ -110,3 +110,17 @@ func laggingMember(c *rules.Case) (member string, lagS float64) {
 // leastLagRiseS is the smallest rise that counts: heartbeats report other members' writes every two
 // seconds.
 const leastLagRiseS = 2.0
+
+// sayMembers adds which members confirm nothing, and which lags most.
+func sayMembers(c *rules.Case, finding *rules.Finding) {
+	if members := absent(c); members != "" {
+		finding.Say("absent", rules.Values{"members": rules.Called(members)})
+		finding.Evidence = append(finding.Evidence, c.Remark("members that confirm nothing: "+members))
+	}
+
+	if lagging, lag := laggingMember(c); lag > 0 {
+		finding.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
+		finding.Evidence = append(finding.Evidence,
+			c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
+	}
+}

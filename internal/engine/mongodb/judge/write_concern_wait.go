@@ -76,16 +76,7 @@ func waitedFor(c *rules.Case, finding *rules.Finding) {
 				timeline.Mean(timeline.At(sync, c.Stall.Cells)), "ratio", c.Stall.Cells))
 	}
 
-	if members := absent(c); members != "" {
-		finding.Say("absent", rules.Values{"members": rules.Called(members)})
-		finding.Evidence = append(finding.Evidence, c.Remark("members that confirm nothing: "+members))
-	}
-
-	if lagging, lag := laggingMember(c); lag > 0 {
-		finding.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
-		finding.Evidence = append(finding.Evidence,
-			c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
-	}
+	sayMembers(c, finding)
 
 	took := rules.Values{"sync": rules.Seconds(each)}
 

@@ -74,12 +74,6 @@ func New(path string, cfg wiredtiger.Config) (*Server, error) {
 // Describe implements lab.Server.
 func (s *Server) Describe() string { return "MongoDB " + s.version }
 
-func (s *Server) log(line string) {
-	if s.m.Log != nil {
-		s.m.Log(line)
-	}
-}
-
 // Start implements lab.Server.
 func (s *Server) Start(ctx context.Context, machine *lab.Machine, progress lab.Progress) error {
 	fail := func(err error) error { return fmt.Errorf("starting mongod: %w", err) }
@@ -94,11 +88,11 @@ func (s *Server) Start(ctx context.Context, machine *lab.Machine, progress lab.P
 	}
 
 	for _, line := range ignored {
-		s.log(line)
+		s.m.Print(line)
 	}
 
 	if s.user, err = process.Unprivileged("mongodb", "nobody"); err != nil {
-		s.log("mongod runs as root: " + err.Error())
+		s.m.Print("mongod runs as root: " + err.Error())
 	}
 
 	if err := s.lay(); err != nil {
@@ -175,7 +169,7 @@ func (s *Server) begin(ctx context.Context, first bool) error {
 	defer cancel()
 	p, err := process.Start(process.Options{
 		Path: s.path, Args: arguments(s.file), User: s.user, Dir: s.m.Scratch,
-		Log: filepath.Join(s.m.Scratch, "mongod.log"), Line: s.log,
+		Log: filepath.Join(s.m.Scratch, "mongod.log"), Line: s.m.Print,
 	})
 	if err != nil {
 		return err

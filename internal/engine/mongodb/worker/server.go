@@ -92,7 +92,7 @@ func (s *server) Start(ctx context.Context, machine *lab.Machine, progress lab.P
 
 	// A warning about a setting that the engine ignores is no reason to stop.
 	for _, text := range warnings {
-		s.log(machine, text)
+		machine.Print(text)
 	}
 
 	s.config, s.machine = config, machine
@@ -117,12 +117,6 @@ func (s *server) Start(ctx context.Context, machine *lab.Machine, progress lab.P
 	}
 
 	return nil
-}
-
-func (s *server) log(m *lab.Machine, line string) {
-	if m.Log != nil {
-		m.Log(line)
-	}
 }
 
 // makeFolders makes the database's folders, owned by the worker's user. As in mongod, the journal's
@@ -170,7 +164,7 @@ func (s *server) makeFolders(m *lab.Machine) (place, error) {
 func (s *server) run(ctx context.Context) (*worker, error) {
 	w, err := spawn(ctx, spawning{
 		path: s.path, user: s.user, checkpoint: s.checkpoint,
-		line: func(line string) { s.log(s.machine, line) },
+		line: s.machine.Print,
 	})
 	if err != nil {
 		return nil, err
@@ -183,7 +177,7 @@ func (s *server) run(ctx context.Context) (*worker, error) {
 	}
 
 	if again > 0 {
-		s.log(s.machine, fmt.Sprintf("%d writes since the last checkpoint were reapplied from the oplog", again))
+		s.machine.Print(fmt.Sprintf("%d writes since the last checkpoint were reapplied from the oplog", again))
 	}
 
 	return w, nil

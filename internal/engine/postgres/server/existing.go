@@ -216,8 +216,8 @@ func (v *Existing) Start(ctx context.Context, machine *lab.Machine, progress lab
 	err = v.schema.fill(ctx, c, max(v.cfg.Rows, int64(work.Documents())), progress)
 	if err == nil {
 		progress("checkpoint", 0, 0)
-		if e := execute(ctx, c, "CHECKPOINT"); e != nil && machine.Log != nil {
-			machine.Log("cannot request a checkpoint, so the server's next one writes the loaded rows: " + e.Error())
+		if e := execute(ctx, c, "CHECKPOINT"); e != nil {
+			machine.Print("cannot request a checkpoint, so the server's next one writes the loaded rows: " + e.Error())
 		}
 	}
 

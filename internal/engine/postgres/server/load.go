@@ -68,7 +68,7 @@ func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) er
 
 	progress("filling shared buffers", 0, 0)
 	if err := s.prewarm(ctx, c); err != nil {
-		s.log("cannot fill shared buffers: " + err.Error())
+		s.m.Print("cannot fill shared buffers: " + err.Error())
 	}
 
 	progress("checkpoint", 0, 0)

@@ -72,12 +72,6 @@ func New(cfg postgres.Config) (lab.Server, error) {
 // Describe implements lab.Server.
 func (s *Server) Describe() string { return "PostgreSQL " + s.version }
 
-func (s *Server) log(line string) {
-	if s.m.Log != nil {
-		s.m.Log(line)
-	}
-}
-
 // Start implements lab.Server.
 func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	fail := func(err error) error { return fmt.Errorf("starting PostgreSQL: %w", err) }
@@ -146,7 +140,7 @@ func (s *Server) make(ctx context.Context) error {
 	}
 
 	p, err := process.Start(process.Options{Path: filepath.Join(s.bin, "initdb"), Args: args, User: s.user,
-		Line: s.log})
+		Line: s.m.Print})
 	if err != nil {
 		return err
 	}
@@ -192,7 +186,7 @@ func (s *Server) begin(ctx context.Context) error {
 		Path: filepath.Join(s.bin, "postgres"), Args: []string{"-D", s.data}, User: s.user,
 		DeathSignal: syscall.SIGQUIT, // makes the postmaster end its children
 		Log:         filepath.Join(s.m.Scratch, "postgres.log"),
-		Line:        func(line string) { s.cycles.addLine(line); s.log(line) },
+		Line:        func(line string) { s.cycles.addLine(line); s.m.Print(line) },
 	})
 	if err != nil {
 		return err
