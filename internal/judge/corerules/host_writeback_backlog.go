@@ -135,29 +135,7 @@ func hostWritebackBacklog() rules.Rule {
 			}
 		}
 
-		finding.Evidence = []rules.Evidence{
-			input.Figure("most dirty page cache before a stall", rules.MemoryDirty, episodes.peak, "bytes",
-				episodes.cells),
-			input.Figure("dirty page cache at other times, median", rules.MemoryDirty,
-				timeline.Quantile(timeline.At(dirty, input.NotStalled()), 0.5), "bytes", input.NotStalled()),
-			input.Figure("bytes written per second while flushing", rules.DiskWritten, rate, "bytes/s",
-				episodes.cells),
-			input.Figure("share of the bytes written in the stalls that were in the page cache before", nil, stood,
-				"ratio", episodes.cells),
-			input.Figure("share of the bytes written in these stalls that came from the dirty bytes", nil, episodes.fromCache,
-				"ratio", episodes.cells),
-		}
-
-		if writeback != nil {
-			finding.Evidence = append(finding.Evidence,
-				input.Figure("page cache under writeback while flushing, median", rules.MemoryWriteback,
-					timeline.Quantile(timeline.At(writeback, episodes.cells), 0.5), "bytes", episodes.cells))
-		}
-
-		finding.Evidence = append(finding.Evidence, dirtyLimits(input)...)
-
-		finding.Evidence = slices.DeleteFunc(finding.Evidence,
-			func(e rules.Evidence) bool { return e.Metric != "" && e.Value == nil })
+		finding.Evidence = backlogFigures(input, episodes, dirty, writeback, rate, stood)
 		finding.Advise("bound", said)
 		if !input.LogApart() {
 			finding.Advise("apart", rules.Values{"beside": input.BesideLog()})
@@ -167,6 +145,30 @@ func hostWritebackBacklog() rules.Rule {
 	}
 
 	return rule
+}
+
+// backlogFigures is the evidence for flushes. rate is in bytes per second, stood a share of the bytes.
+func backlogFigures(input *rules.Case, episodes backlog, dirty, writeback []float64,
+	rate, stood float64) []rules.Evidence {
+	cells, calm := episodes.cells, input.NotStalled()
+	out := []rules.Evidence{
+		input.Figure("most dirty page cache before a stall", rules.MemoryDirty, episodes.peak, "bytes", cells),
+		input.Figure("dirty page cache at other times, median", rules.MemoryDirty,
+			timeline.Quantile(timeline.At(dirty, calm), 0.5), "bytes", calm),
+		input.Figure("bytes written per second while flushing", rules.DiskWritten, rate, "bytes/s", cells),
+		input.Figure("share of the bytes written in the stalls that were in the page cache before", nil, stood,
+			"ratio", cells),
+		input.Figure("share of the bytes written in these stalls that came from the dirty bytes", nil,
+			episodes.fromCache, "ratio", cells),
+	}
+
+	if writeback != nil {
+		out = append(out, input.Figure("page cache under writeback while flushing, median", rules.MemoryWriteback,
+			timeline.Quantile(timeline.At(writeback, cells), 0.5), "bytes", cells))
+	}
+
+	out = append(out, dirtyLimits(input)...)
+	return slices.DeleteFunc(out, func(e rules.Evidence) bool { return e.Metric != "" && e.Value == nil })
 }
 
 type backlog struct {
