@@ -181,6 +181,7 @@ func (p *planner) doubtful(o *outcome) bool { return o.result.Caveat(p.sim.allow
 func (p *planner) nearest() *outcome {
 	var best *outcome
 	least := 0.0
+
 	for _, o := range p.whole() {
 		worst := 0.0
 		for _, b := range p.want {
@@ -192,9 +193,11 @@ func (p *planner) nearest() *outcome {
 			}
 			worst = max(worst, *x/(float64(b.Most)/1e9))
 		}
+
 		if best == nil || worst < least {
 			best, least = o, worst
 		}
 	}
+
 	return best
 }

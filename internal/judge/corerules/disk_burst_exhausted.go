@@ -95,6 +95,7 @@ func lowerLimit(r rules.Rule, c *rules.Case, s *rules.Slowdown) rules.Finding {
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(s.Cells.Close(c.Cells(instanceTogether)))
 	f.Foremost = true
+
 	f.Say(
 		"lower",
 		rules.Values{
@@ -109,6 +110,7 @@ func lowerLimit(r rules.Rule, c *rules.Case, s *rules.Slowdown) rules.Finding {
 		},
 	)
 	f.Evidence = slowFigures(c, s)
+
 	f.Advise("no credits", nil)
 	f.Advise("instance", nil)
 	return f

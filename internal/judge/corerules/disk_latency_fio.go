@@ -107,6 +107,7 @@ func fioValues(job string, runs []fioRun, best fioRun) rules.Values {
 		"each":    rules.Seconds(best.each()),
 		"waiting": rules.Part(min(1, best.rate*best.each())),
 		"runs":    "", "least": "", "sold": ""}
+
 	if len(runs) > 1 {
 		least := best.rate
 		for _, x := range runs {
@@ -114,8 +115,10 @@ func fioValues(job string, runs []fioRun, best fioRun) rules.Values {
 		}
 		v["runs"], v["least"] = rules.Called(strconv.Itoa(len(runs))), rules.Number(least)
 	}
+
 	if limit, ok := rules.SoldIOPS(best.rate); ok {
 		v["sold"] = rules.Called(limit.What)
 	}
+
 	return v
 }

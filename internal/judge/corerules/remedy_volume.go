@@ -59,6 +59,7 @@ func modifyVolume(o order) []rules.Recipe {
 	unknown := o.onEBS(volumeID, nil, "", rules.Host, rules.Docker)
 	unknown.Notes = append(unknown.Notes, ownCloud)
 	aws := o.onEBS(volumeID, nil, rules.AWS, rules.Host, rules.Docker)
+
 	return []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes}, Clouds: []rules.Cloud{rules.NoCloud},
 			None: "the host is in none of the clouds that Plimsoll knows: this is set where its storage is administered"},

@@ -15,6 +15,7 @@ var (
 func pdStandard() *VolumeType {
 	const mostReads, mostWrites IOPS = 7500, 15_000
 	const mostRead, mostWrite = 1200 * units.MiBps, 400 * units.MiBps
+
 	return &VolumeType{
 		Name: "pd-standard", Provider: "gcp", Title: "Standard Persistent Disk",
 		SizeMin: said(10*units.GiB, pdDocs), SizeMax: said(64*units.TiB, pdDocs),
