@@ -14,7 +14,7 @@ type Answer struct {
 	// Symptom how severe it said that is.
 	Stalled bool   `yaml:"stalled"`
 	Symptom string `yaml:"symptom"`
-	// Unjudged reports whether it said that these inputs do not suffice for a judgement.
+	// Unjudged reports whether it said that the inputs are not sufficient for a verdict.
 	Unjudged bool `yaml:"unjudged"`
 	// Criterion holds its answers to "is this storage good enough for X".
 	Criterion map[string]string `yaml:"criterion"`

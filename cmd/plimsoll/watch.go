@@ -81,7 +81,7 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.addresses, "web.listen-address",
 		[]string{addressUnasked}, "address to serve on (repeatable)")
 	f.StringArrayVar(&o.hosts, "web.host",
-		nil, "a name under which the page is requested, such as a proxy's, besides addresses and localhost (repeatable)")
+		nil, "accept requests for this host name, such as a proxy's, in addition to addresses and localhost (repeatable)")
 	f.StringVar(
 		&o.webConfig, "web.config.file", "", "TLS and password configuration, in the exporters' usual format")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample")

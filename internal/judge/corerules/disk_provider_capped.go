@@ -10,8 +10,8 @@ const (
 	// consumedFull is the share of a disk's limit above which a minute's mean counts as at the
 	// limit: the disk was then at it for most of that minute.
 	consumedFull = 0.95
-	// throttledOps and throttledBytes are the rates of delayed requests and bytes from which they
-	// matter.
+	// throttledOps and throttledBytes are the lowest rates of delayed requests and of delayed bytes
+	// that count as throttling.
 	throttledOps   = 1.0
 	throttledBytes = 1e6
 )

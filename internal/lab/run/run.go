@@ -379,7 +379,7 @@ func (x *experiment) checkpoints(ctx context.Context) error {
 	}
 
 	for _, c := range all {
-		// A checkpoint's start identifies it. One that was still running has an end by now.
+		// A checkpoint is identified by its start. One that was running at the last query may have ended.
 		if i := slices.IndexFunc(x.cycles, func(o lab.Cycle) bool { return o.From.Equal(c.From) }); i >= 0 {
 			x.cycles[i] = c
 		} else {

@@ -261,7 +261,7 @@ func azureTypes() []*VolumeType {
 			said("above 512 GiB, on_demand_bursting allows 30,000 IOPS and 1,000 MB/s; it has a monthly fee and a fee per operation above the disk's own limits, and neither price is known here",
 				azureBursting),
 			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while credits last: a full bucket lasts 30 minutes",
-				azureDocs, "Operations and bytes have a bucket each."),
+				azureDocs, "Operations and bytes have separate buckets."),
 		},
 		Read: &volume.PremiumSSDRead, Write: &volume.PremiumSSDWrite, LatencyBasis: Measured,
 		LatencyNote: "without a cache of the host; a cached read is as long (assumed)",

@@ -31,16 +31,16 @@ func (c *Calibration) Latency() Latency {
 
 const us = units.Duration(1e3)
 
-// The calibrations. They are those of writes. No other figures are known here for reads of network
-// volumes, and a public measurement of gp3 reads below the limits is close (0.7 ms mean, five gp3
-// volumes under random reads of 8 KiB, InterSystems community, 2023).
+// The calibrations were measured with writes, and also serve for reads of network volumes, for which
+// no separate figures are known. A public measurement of gp3 reads below the limits is close (0.7 ms
+// mean, five gp3 volumes under random reads of 8 KiB, InterSystems community, 2023).
 //
 // A well-known table of fio runs (openshift-cluster-benchmark-lab, 2021: 50 jobs of synchronous
 // writes, gp3 mean 1.6 ms, p99 3.9, p99.9 9.2; gp2 1.1, 2.4, 6.8) is not used for means: it
 // measures a whole fdatasync on a file system that other processes write to. There, a sync is two
 // or three writes in succession. With gp2's credits exhausted it takes 5.9 ms, which at the 384
-// IOPS of 128 GiB is 2.3 operations. That part of the table is nothing but the queue before the
-// limit.
+// IOPS of 128 GiB is 2.3 operations. That part of the table shows only the queue in front of
+// the limit.
 var (
 	// GP3 is Amazon's gp3.
 	GP3 = Calibration{

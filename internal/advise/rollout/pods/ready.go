@@ -40,7 +40,7 @@ func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.Statefu
 		pod, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, name)
 		switch {
 		case kubeclient.IsMissing(err):
-			return "pod " + name + " was not recreated yet", nil
+			return "pod " + name + " has not been recreated yet", nil
 		case err != nil:
 			return "", err
 		case discover.Ready(pod) && (of == nil || fits(pod, of)):

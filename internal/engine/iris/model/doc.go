@@ -41,8 +41,8 @@
 //     pointer blocks, no splits, no growth; a scan reads one block.
 //   - A volatile cache of the volume: what was written is durable when the write is done, as on
 //     rented volumes.
-//   - The file system: databases, WIJ and journal are assumed to be written before, so no metadata
-//     is.
+//   - The file system: databases, WIJ and journal are assumed to be preallocated, so that no metadata
+//     is written.
 //   - Copies of blocks changed while the daemon still has to write their older image: they cost no
 //     buffers.
 //   - ECP, mirroring, backups, WIJ compression, encryption, the journal's switch of files.

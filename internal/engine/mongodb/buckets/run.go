@@ -215,7 +215,7 @@ func (b *bench) run(ctx context.Context, result *Result) error {
 func notes(r *Result) []string {
 	out := []string{
 		fmt.Sprintf(
-			"Scaled down: %d sensors instead of %d; a checkpoint after every %d readings of a sensor, which stand for 60 s however fast they are made. "+
+			"Scaled down: %d sensors instead of %d; a checkpoint after every %d readings of a sensor, which represent 60 s regardless of how fast they are made. "+
 				"Figures per day are computed for %d sensors.", r.Sensors, Sensors, CheckpointRounds, Sensors),
 		fmt.Sprintf("A push does not wait for the journal (w: 1). Its time includes the path to the engine and back, %s for an operation that does nothing; mongod adds BSON and the network.",
 			units.Seconds(r.Path)),
