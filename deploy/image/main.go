@@ -49,7 +49,7 @@ func run(args []string, epoch string) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	program := flags.String("program", "bin/plimsoll", "the program, built for Linux with CGO_ENABLED=0")
 	certificates := flags.String("certificates",
-		"/etc/ssl/certs/ca-certificates.crt", "authorities in PEM, as Debian's ca-certificates has them")
+		"/etc/ssl/certs/ca-certificates.crt", "certificate authorities in PEM, such as those of Debian's ca-certificates")
 	licence := flags.String("licence", "LICENSE", "the licence")
 	arch := flags.String("arch", runtime.GOARCH, "what the program was built for")
 	version := flags.String("version", "devel", "tag of the image")

@@ -106,7 +106,7 @@ func TestCloudScripts(t *testing.T) {
 	}
 }
 
-// With a fake command line, the script looks, applies, checks and undoes, and does nothing twice.
+// With a fake CLI, the script inspects, applies, verifies and undoes the change, and repeats no step.
 func TestCloudScriptsRun(t *testing.T) {
 	needs(t, "bash")
 	l := elsewhere(t)["gcp"]

@@ -98,7 +98,7 @@ func MakeEach(ctx context.Context, now *scenario.Scenario, name string, opt Opti
 	best.Platforms, best.Frontier = all, joint(frontier, best)
 	if !opt.New {
 		best.Statements = append(best.Statements, Statement{"clouds",
-			"the comparison has no cost of moving between clouds: traffic out of the old one, and the time of both",
+			"the comparison excludes the cost of moving between clouds: egress from the old one, and paying for both during the move",
 			[]Evidence{}})
 	}
 	return best, nil

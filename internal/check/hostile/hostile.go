@@ -73,7 +73,7 @@ func Rand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // a test, which must be repeatable
 }
 
-// internals are words of decoders and of Go that no user should have to read.
+// internals are terms of decoders and of Go that messages to users must not contain.
 var internals = []string{
 	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", " json: ",
 	" yaml: ", "flate: ",

@@ -376,5 +376,5 @@ func (e *TooMuchError) Error() string {
 
 // Hint says how to read less, or to read everything.
 func (e *TooMuchError) Hint() string {
-	return "shorten the time (--from, --to), narrow --selector, or read all of it with --force"
+	return "shorten the time range (--from, --to), narrow --selector, or read all of it with --force"
 }

@@ -87,7 +87,7 @@ func render(doc *document.Document, opt Options) string {
 	if doc.Next != "" {
 		out.blank()
 		text := doc.Next
-		// A first screen names its own way to see the rest.
+		// A shortened page says how to see the rest.
 		if out.shortened && !out.verbose && !doc.Short {
 			text += ". Add -v to see everything."
 		}

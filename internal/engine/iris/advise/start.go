@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Start is the first scenario of a user who has none.
+// Start is the scenario that users who have none start from.
 var Start = starter.Template{
 	Settings: `database: 100GiB
 buffers: 8GiB

@@ -8,8 +8,8 @@
 //     serverStatus.wiredTiger is ss_wt, serverStatus.queues.execution (8.0 and later) is
 //     ss_wt_concurrentTransactions as the tickets were called before, serverStatus is ss,
 //     replSetGetStatus is rs, systemMetrics is sys, local.oplog.rs.stats is oplog_stats.
-//   - All is joined by '_' behind "mongodb_"; each run of other characters than letters and digits is
-//     one '_', none at the end. No unit or "_total" is added.
+//   - The parts are joined by '_' after "mongodb_"; each run of characters other than letters and digits
+//     becomes one '_', with none at the end. No unit or "_total" is added.
 //   - Some keys become labels: op_type of opLatencies, txn_rw_type of the tickets, legacy_op_type of
 //     opcounters, conn_type of connections, and so on.
 //

@@ -82,7 +82,7 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	return timeline.Where(active, func(x float64) bool { return x-1 >= usedUpShare*(most-1) })
 }
 
-// everIdle reports whether some session does not execute at some time.
+// everIdle reports whether any session is idle at any time.
 func everIdle(sig *rules.Signals) bool {
 	active, all := sig.One(Active), sig.One(Sessions)
 	for k := range all {

@@ -68,7 +68,7 @@ func (p *report) Line(text []byte, _ func(benchmark.Interval)) error {
 
 	if m := progress.FindSubmatch(text); m != nil {
 		if len(p.lines) == linesMax {
-			return errors.New("too many lines of progress")
+			return errors.New("too many progress lines")
 		}
 		var n [3]float64
 		for i := range n {
