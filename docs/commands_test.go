@@ -118,7 +118,6 @@ func TestCommands(t *testing.T) {
 			continue
 		}
 
-		stated := neededBy(all[page])
 		for _, c := range commandsOf(t, page, all[page]) {
 			if len(c.args) == 0 || !verbs[c.args[0]] {
 				continue // no command, such as a line of output
@@ -126,9 +125,10 @@ func TestCommands(t *testing.T) {
 
 			where := fmt.Sprintf("%s:%d: plimsoll %s", c.page, c.line, strings.Join(c.args, " "))
 			needs := needsOf(c)
+			stated := neededBy(sectionOf(all[page], c.line))
 			for _, need := range needs {
 				if !strings.Contains(stated, strings.ToLower(need)) {
-					t.Errorf("%s: the page must say that this needs %s", where, need)
+					t.Errorf("%s: its section, or the page's beginning, must say that this needs %s", where, need)
 				}
 			}
 
@@ -139,9 +139,14 @@ func TestCommands(t *testing.T) {
 			seen[key] = true
 
 			checked++
+			filled := filledIn(c)
+			if len(needs) == 0 && hasPlaceholder(filled) {
+				t.Errorf("%s: name a value of its placeholders in fills", where)
+			}
+
 			if len(needs) == 0 && !ranElsewhere(c) && !testing.Short() {
 				ran++
-				if err := box.run(c); err != nil {
+				if err := box.run(filled); err != nil {
 					t.Errorf("%s: %v", where, err)
 				}
 				continue

@@ -125,10 +125,71 @@ func needsOf(c command) []string {
 	return out
 }
 
-// ranElsewhere reports whether other tests run a command, or it has something to fill in.
+// fills replace what a reader has to fill in by what the sandbox has. A zero byte ends an argument.
+var fills = []struct {
+	placeholder *regexp.Regexp
+	value       string
+}{
+	{regexp.MustCompile(`\x00SOURCE\x00`), "\x00recording\x00"},
+	{regexp.MustCompile(`\x00SCENARIO\.yaml\x00`), "\x00telemetry.yaml\x00"},
+	{regexp.MustCompile(`\x00--from\x00\.\.\.\x00`), "\x00--from\x00-5m\x00"},
+	{regexp.MustCompile(`\x00--to\x00\.\.\.\x00`), "\x00--to\x00-1m\x00"},
+	{regexp.MustCompile(`2026-07-20 15:00`), "-5m"},
+	{regexp.MustCompile(`2026-07-20 15:10`), "-4m"},
+	{regexp.MustCompile(`\x00nvme1n1=`), "\x00data="},
+	{regexp.MustCompile(`\x00journal=nvme2n1\x00`), "\x00data=data\x00"},
+	{regexp.MustCompile(`\$\{UNIT:\?[^}]*\}`), "db"},
+	{regexp.MustCompile(`\$\{(?:DATA|DBPATH|PGDATA):\?[^}]*\}`), "/srv/db"},
+}
+
+// filledIn returns a command as a reader would run it in the sandbox.
+func filledIn(c command) command {
+	text := strings.Join(c.args, "\x00") + "\x00"
+	for _, f := range fills {
+		text = f.placeholder.ReplaceAllString(text, f.value)
+	}
+
+	c.args = strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
+	return c
+}
+
+// ranElsewhere reports whether other tests run a command.
 func ranElsewhere(c command) bool {
-	return c.args[0] == "casebook" || // package casebook runs all cases, in 10 s each
-		slices.ContainsFunc(c.args, func(a string) bool { return placeholder.MatchString(a) })
+	return c.args[0] == "casebook" // package casebook runs all cases, in 10 s each
+}
+
+// hasPlaceholder reports whether a reader still has to fill in something.
+func hasPlaceholder(c command) bool {
+	return slices.ContainsFunc(c.args, func(a string) bool { return placeholder.MatchString(a) })
+}
+
+// sectionOf returns the section of a page that has a line, with the text before the page's first section,
+// which holds for all of them.
+func sectionOf(text string, line int) string {
+	lines := strings.Split(text, "\n")
+	fenced := false
+	first, from, to := len(lines), -1, len(lines)
+
+	for i, l := range lines {
+		if strings.HasPrefix(l, "```") {
+			fenced = !fenced
+		}
+		if fenced || !strings.HasPrefix(l, "## ") {
+			continue
+		}
+
+		first = min(first, i)
+		if i < line {
+			from = i
+		} else {
+			to = min(to, i)
+		}
+	}
+
+	if from < 0 {
+		return strings.Join(lines[:to], "\n")
+	}
+	return strings.Join(lines[:first], "\n") + "\n" + strings.Join(lines[from:to], "\n")
 }
 
 // runLine is the line of a scenario that says how long it is simulated.
