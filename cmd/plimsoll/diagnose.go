@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
-	"plimsoll/internal/record/host"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 )
 
@@ -152,7 +152,7 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	}
 
 	o.watching = a.watching("/proc", args)
-	if len(args) == 1 && host.Sniff(args[0], nil) {
+	if len(args) == 1 && recognise.IsThisMachine(args[0]) {
 		o.servers = opener(a.catalog).Running()
 	}
 	if err := o.write(a, r); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/procfs"
+	"plimsoll/internal/record/host"
 )
 
 // procDir is where the processes of this machine are listed.
@@ -177,3 +178,6 @@ func (o *Opener) serverOf(e *Engine, text string) string {
 	}
 	return strings.ReplaceAll(text, ServerHere, o.addressOf(e, server{}))
 }
+
+// IsThisMachine reports whether an argument means the machine that the program runs on.
+func IsThisMachine(arg string) bool { return host.Sniff(arg, nil) }
