@@ -108,7 +108,7 @@ func want150(path string) (func(string) bool, error) {
 }
 
 // inflate reads the files and inflates each chunk into the same memory: the least that any reader
-// must do. Of the format it knows only where the chunks are, and it expects undamaged files.
+// must do. It parses only the chunks' positions, and expects undamaged files.
 func inflate(path string, open func(io.Reader) (io.ReadCloser, error)) error {
 	files, err := filesOf(path)
 	if err != nil {
@@ -181,16 +181,15 @@ func inflate(path string, open func(io.Reader) (io.ReadCloser, error)) error {
 	return nil
 }
 
-// generate makes a folder of at least size bytes, in files of 10 MB as a server's, of
-// consecutive times. The files differ in their times only, which costs the reader what
-// any other content would.
+// generate makes a folder of at least size bytes, in 10 MB files like a server's, with consecutive times. The
+// files differ only in their times; reading them costs as much as reading any other content.
 func generate(dir string, size int64) error {
 	const fileBytes = 10 << 20
 	const fileMs = 24 * 3600 * 1000 // more than a file's samples
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
 
-	// Rounded up, so that a size below one file's still makes a file.
+	// Rounded up, so that a size below that of one file still makes a file.
 	for i := range (size + fileBytes - 1) / fileBytes {
 		group.Go(func() error {
 			server := ftdctest.NewServer(1)

@@ -3,8 +3,8 @@
 // reads it.
 //
 // Each case runs in a separate process, so that its peak memory is its own, and the cases
-// take turns, so that other load on the machine affects all of them. README.md has the
-// one command, and how to read the table.
+// take turns, so that other load on the machine affects all of them. README.md has the command and explains
+// the table.
 package main
 
 import (
@@ -234,7 +234,7 @@ func table(w io.Writer, jobs []*job, size int64) error {
 	return errors.Join(t.Flush(), failed)
 }
 
-// least is the time of the best run: what else the machine does only slows.
+// least is the time of the best run: other load on the machine can only slow a run down.
 func least(runs []result) float64 {
 	return slices.MinFunc(runs, func(a, b result) int { return cmp.Compare(a.Seconds, b.Seconds) }).Seconds
 }

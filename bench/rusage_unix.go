@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// cpuSeconds is the time this process has had a CPU.
+// cpuSeconds is the CPU time that this process has used.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -19,7 +19,7 @@ func score(c Case, a Answer) Scored {
 	return Scored{Case: c, Answer: a, Grade: g, Why: why}
 }
 
-// workers diagnose at the same time; one diagnosis is a fraction of a second.
+// workers is the number of concurrent diagnoses; each takes a fraction of a second.
 const workers = 2
 
 // scoreAll runs the program on all cases.
@@ -125,7 +125,7 @@ func alarm(s Scored) bool {
 	return s.Truth.Healthy && s.Grade == wrong && strings.HasPrefix(s.Why, "critical")
 }
 
-// listing is the table of cases. Of the unread half it shows only the truth, unless asked.
+// listing is the table of cases. For the unread half, it shows only the truth unless unread is set.
 func listing(scored []Scored, unread bool) string {
 	var b strings.Builder
 	b.WriteString("| case | product, storage, input | what the source concludes | verdict | grade |\n|---|---|---|---|---|\n")

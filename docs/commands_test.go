@@ -98,8 +98,8 @@ func untilOther(line string) string {
 var redirected = regexp.MustCompile(`^ > ([\w./-]+)`)
 
 // TestCommands runs the commands of all pages that need nothing but the repository, in a folder with the
-// files that the pages talk about. The page must say what the others need. They are run with --help, which
-// still rejects a wrong flag.
+// files that the pages mention. For the other commands, the page must say what they need. They are run with
+// --help, which still rejects a wrong flag.
 func TestCommands(t *testing.T) {
 	verbs := map[string]bool{}
 	for _, v := range verbsOf(t) {

@@ -88,7 +88,7 @@ func TestEtcdDiagnosis(t *testing.T) {
 
 var update = flag.Bool("update", false, "write etcd-traced/measured.txt as the verdict is now")
 
-// A trace in addition to the counters: the verdict explains the stalls by what was measured.
+// With a trace in addition to the counters, the verdict explains the stalls by the trace's measurements.
 func TestTracedDiagnosis(t *testing.T) {
 	r := diagnosis(t, "etcd-traced/recorded", "etcd-traced/traced")
 	measured := regexp.MustCompile(`Traced waits of slow calls[^.]*\.`).FindAllString(r.Verdict, -1)

@@ -50,7 +50,7 @@ var captures = sync.OnceValues(func() ([]captured, error) {
 	return out, nil
 })
 
-// seriesOf reads the series that a diagnosis wants of a file, cut.
+// seriesOf reads the series of a file that a diagnosis needs, and cuts them.
 func seriesOf(file string) ([]recording.Series, error) {
 	ctx := context.Background()
 	in, err := recognise.For(engines.All().Sources()).Open(ctx, filepath.FromSlash(file), recognise.OpenOptions{})
@@ -148,8 +148,8 @@ func each(t *testing.T, in ...recording.Reader) map[string]bool {
 	return out
 }
 
-// Two servers are judged as each of them is alone: in any order, in one file or in two, distinguished
-// by labels or by file names, next to an idle copy or to one of another time.
+// Two servers get the same verdicts together as each gets alone: in any order, in one file or in two,
+// distinguished by labels or by file names, next to an idle copy or to one of another time.
 func TestServersAreJudgedAlone(t *testing.T) {
 	all, err := captures()
 	if err != nil {

@@ -1,8 +1,8 @@
 // Command queue runs one queue in two simulators for comparison: a volume of 3,000 IOPS with
-// the latency of gp3, 2,700 requests a second that arrive by chance, in Plimsoll and in SimPy, the
+// the latency of gp3, 2,700 requests a second that arrive at random, in Plimsoll and in SimPy, the
 // simulation library of Python (https://simpy.readthedocs.io). It prints how many requests each
-// gets through in a second on one core, and the quantiles of what requests took, which must agree:
-// two programs that share no line say the same.
+// gets through in a second on one core, and the quantiles of the requests' latencies, which must agree
+// although the two programs share no code.
 package main
 
 import (
@@ -83,7 +83,7 @@ func run(ctx context.Context, out io.Writer, requests int, python string, instal
 	return table(out, requests, results)
 }
 
-// table prints the runs, and how many times as fast as the last, the peer if it ran, each is.
+// table prints the runs, and how many times as fast each is as the last one, which is the peer if it ran.
 func table(out io.Writer, requests int, results []result) error {
 	last := results[len(results)-1].Seconds
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -126,7 +126,7 @@ func submits(n int) result {
 	return judged("Plimsoll, the queue", time.Since(began), took)
 }
 
-// driver does what an engine does: an event when a request arrives, another when it is done.
+// driver schedules events as an engine does: one when a request arrives, another when it is done.
 type driver struct {
 	clock  vtime.Clock
 	volume *volume.Queue

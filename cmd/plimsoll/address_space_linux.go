@@ -42,8 +42,8 @@ func withinAddressSpace() (code int, ran bool) {
 		return 0, false
 	}
 
-	// A terminal sends its signals to both processes, a supervisor to this one alone. The child takes
-	// two in quick succession as one.
+	// A terminal sends its signals to both processes, a supervisor to this one alone. The child treats two in
+	// quick succession as one.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)

@@ -25,12 +25,12 @@ type app struct {
 	getenv         func(name string) string
 	stdout, stderr stream
 	now            func() time.Time
-	// closing is set while a recording is being closed, which is not left behind.
+	// closing is set while a recording is being closed; a signal must not abandon that.
 	closing *atomic.Bool
 	secrets *address.Secrets // of the arguments; no text may contain them
 	// kept is set once this run has kept the samples of a live source.
 	kept bool
-	// helpless is the error of asking for help on what there is none; nil otherwise.
+	// helpless is the error of a request for help on something that has none; nil otherwise.
 	helpless error
 	catalog  *catalog.Catalog // with the user's imports once loadCatalog has read them
 }
@@ -96,7 +96,7 @@ func (a *app) run(ctx context.Context) int {
 // appKey is the key of the app in a command's context.
 type appKey struct{}
 
-// appOf returns the app that runs a command, for what only has the command.
+// appOf returns the app that runs a command, for code that only has the command.
 func appOf(cmd *cobra.Command) *app {
 	a, ok := cmd.Context().Value(appKey{}).(*app)
 	if !ok {

@@ -48,7 +48,7 @@ func upTo(n int, with completer) completer {
 	}
 }
 
-// sourcesOr completes addresses, and what else the first argument can be.
+// sourcesOr completes addresses, and the other words that the first argument can be.
 func sourcesOr(first completer) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if words, how := completeSources(cmd, args, typed); len(words) > 0 {

@@ -9,8 +9,8 @@ import (
 // damageShown is how many damaged places are listed.
 const damageShown = 3
 
-// reportDamage says on stderr which parts of the sources could not be read or were dropped, so that no
-// one takes the values for complete.
+// reportDamage says on stderr which parts of the sources could not be read or were dropped, so that no one
+// mistakes the values for complete ones.
 func (a *app) reportDamage(readers []recording.Reader) {
 	var lost []recording.Note
 	for _, r := range readers {

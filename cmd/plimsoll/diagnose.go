@@ -184,7 +184,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, env *app, args []string)
 		return nil, err
 	}
 
-	// The samples of a live diagnosis that is read again are its own time before a fix.
+	// If the samples of a live diagnosis are read again, they are the recording from before a fix.
 	kept := ""
 	if len(args) == 1 {
 		kept = env.keptAs(args[0])

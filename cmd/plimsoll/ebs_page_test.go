@@ -12,8 +12,8 @@ import (
 
 // The counters of an EBS volume's NVMe log page as their exporters write them, name by name: the CloudWatch
 // agent ("Collect Amazon EBS NVMe driver metrics", Amazon CloudWatch user guide, 2026: times in
-// microseconds), with _total as OpenTelemetry's exporter for Prometheus writes counters, Container
-// Insights' with node_ before, and the EBS CSI driver's node service (its docs/metrics.md: seconds).
+// microseconds), the same with _total, as OpenTelemetry's exporter for Prometheus writes counters, Container
+// Insights with the prefix node_, and the EBS CSI driver's node service (its docs/metrics.md: seconds).
 var ebsPages = map[string]struct {
 	second float64 // in the unit of the exporter's times
 	labels string

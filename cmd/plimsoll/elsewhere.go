@@ -32,7 +32,7 @@ func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, wh
 	}
 
 	if (o.toAt.IsZero() || !o.toAt.Before(s.from)) && (o.fromAt.IsZero() || !o.fromAt.After(s.to)) {
-		return nil // it is not all elsewhere
+		return nil // the requested time overlaps the sources
 	}
 
 	holds := "the source holds"

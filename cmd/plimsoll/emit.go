@@ -215,7 +215,7 @@ func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 	return folder.Write(r.Files, o.force)
 }
 
-// layout reads a plan, or a scenario: then it is not planned.
+// layout reads a plan or a scenario; planned is false for a scenario.
 func (o *emitOptions) layout(ctx context.Context, engines emit.Engines, path string) (
 	transition *emit.Transition, planned bool, err error) {
 	text, err := readInput(ctx, path, emit.PlanBytesMax)

@@ -14,7 +14,7 @@ import (
 // envServer names the server that the credentials in the environment are for.
 const envServer = "PLIMSOLL_SERVER"
 
-// A credentialSet are the variables with the credentials of one server, and the addresses that take them.
+// A credentialSet is the variables with the credentials of one server, and the addresses that accept them.
 type credentialSet struct {
 	variables []string
 	takes     func(a *address.Address) bool
@@ -30,8 +30,8 @@ var credentialSets = []credentialSet{
 		}},
 }
 
-// bindEnvironment returns what each of the arguments sees of the environment: the credentials in it are
-// those of one server, and are sent to no other. If several servers could be meant, the error says how to
+// bindEnvironment returns the part of the environment that applies to each argument: the credentials in it
+// belong to one server, and are sent to no other. If several servers could be meant, the error says how to
 // name one.
 func bindEnvironment(getenv func(string) string, args []string) ([]func(string) string, error) {
 	servers := make([]*address.Address, len(args))

@@ -11,7 +11,7 @@ func TestCredentialsAreOneServers(t *testing.T) {
 	for name, x := range map[string]struct {
 		env  map[string]string
 		args []string
-		want string // which arguments see the password or token, or the error
+		want string // which arguments get the password or token, or the error
 	}{
 		"none":                   {nil, []string{mongo, page}, "00"},
 		"one server":             {map[string]string{"PLIMSOLL_PASSWORD": "x"}, []string{"host", page, "a.log"}, "111"},

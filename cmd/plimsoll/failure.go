@@ -75,8 +75,8 @@ func asFailure(ctx context.Context, err error) *failure {
 	out := &failure{code: f.code, hint: f.hint, err: err}
 	if out.code == exitFailure && ctx.Err() != nil && (errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded)) {
-		// Everything that was running reports a cancellation; the user caused it. So it is with the
-		// time that remained after it, see afterReading.
+		// Everything that was running reports a cancellation; the user caused it. The same holds if the
+		// deadline for the work after it expires: see afterReading.
 		return &failure{code: exitInterrupted, err: errors.New("interrupted")}
 	}
 

@@ -20,8 +20,8 @@ import (
 )
 
 // heldSQL holds a lock while Plimsoll takes 24 samples, and freeSQL waits for 32 more: on a slow machine both
-// take longer. At most two samples of a stall are partly of another time. What is usual is the median of all
-// samples, so most have to be free. The queries of one sample start within half a second.
+// take longer. At most two samples of a stall extend beyond it. The baseline is the median of all samples, so
+// most must be without the lock. The queries of one sample start within half a second.
 const (
 	waitSQL = `DO $$ DECLARE n int := 0; newest timestamptz; counted timestamptz := '-infinity'; BEGIN %s
  LOOP
@@ -37,10 +37,10 @@ var heldSQL, freeSQL = fmt.Sprintf(waitSQL, lockSQL, 24), fmt.Sprintf(waitSQL, "
 
 // A live diagnosis of a real server names the cause while it still samples, once it is certain, and Ctrl-C
 // then shows the diagnosis of what there is. Here a session locks a table again and again, so the lock
-// explains nearly all of the stall. When it is certain without a server is in
-// [TestACauseIsNamedOnceItIsCertain].
+// explains nearly all of the stall. [TestACauseIsNamedOnceItIsCertain] tests, without a server, when it is
+// certain.
 func TestFoundSoFar(t *testing.T) {
-	// Other tests on the same processors would stall the clients, too, and not by a lock.
+	// Other tests on the same CPUs would also stall the clients, without a lock.
 	if os.Getenv("PLIMSOLL_TURN") == "" {
 		t.Skip("takes two minutes of real time on a machine that does nothing else: PLIMSOLL_TURN=0")
 	}
@@ -53,8 +53,8 @@ func TestFoundSoFar(t *testing.T) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	defer cancel()
-	// Clients commit all the time, except while the lock is held. The session that holds it and Plimsoll's are
-	// executing, too: 48 of 50 wait for the lock.
+	// Clients commit all the time, except while the lock is held. The session that holds it and Plimsoll's
+	// are executing, too: 48 of 50 wait for the lock.
 	for range 48 {
 		clients.Go(func() { _ = sessionOf(ctx, s, "UPDATE t SET n = n + 1 WHERE n < 0", "SELECT pg_sleep(0.05)") })
 	}

@@ -90,7 +90,7 @@ func (s *scene) whole(writer, out string, want []byte) (bool, string) {
 	return same, fmt.Sprintf("%d bytes instead of %d, %v", len(got), len(want), err)
 }
 
-// eachWriter runs a test for each writer, with what it writes if undisturbed and how long that takes.
+// eachWriter runs a test for each writer, with the output and the duration of an undisturbed run.
 func eachWriter(t *testing.T, test func(t *testing.T, s *scene, writer string, want []byte, took time.Duration)) {
 	for writer := range writers {
 		t.Run(writer, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/record/address"
 )
 
-// hostNames are the hosts that the user gave sources, by the source's argument or its last element.
+// hostNames are the hosts that the user assigned to sources, by the source's argument or its last element.
 type hostNames map[string]string
 
 // parseHosts reads values of --host: iostat.log=db-1.
@@ -28,7 +28,7 @@ func parseHosts(values, args []string) (hostNames, error) {
 	return out, nil
 }
 
-// of are the names by what the sources call themselves.
+// of returns the host names by the names that the sources report for themselves.
 func (h hostNames) of(inputs []input) map[string]string {
 	out := map[string]string{}
 	for _, in := range inputs {
@@ -49,8 +49,8 @@ func (h hostNames) of(inputs []input) map[string]string {
 	return out
 }
 
-// checkArgument refuses a name that means no argument: neither an argument itself nor its last element. The
-// error lists those there are.
+// checkArgument refuses a name that matches no argument, neither an argument itself nor its last element. The
+// error lists the arguments.
 func checkArgument(name string, args []string) error {
 	for _, s := range args {
 		if name == s || name == filepath.Base(s) {
@@ -64,7 +64,7 @@ func checkArgument(name string, args []string) error {
 	return unknownArgument(called)
 }
 
-// unknownArgument lists the arguments there are.
+// unknownArgument lists the existing arguments.
 type unknownArgument []string
 
 func (e unknownArgument) Error() string {

@@ -104,5 +104,5 @@ func bucketBench() *lab.BucketBench {
 			return e.Buckets
 		}
 	}
-	panic("no engine has buckets") // the verb exists for one that has
+	panic("no engine has buckets") // cannot happen: the verb exists because an engine has them
 }

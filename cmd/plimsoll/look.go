@@ -17,21 +17,20 @@ const (
 	// two looks.
 	lookFirst = 10 * time.Second
 	lookEvery = 5 * time.Second
-	// lookShare bounds the time that looks take: after each, sampling is left alone for this many times as
-	// long.
+	// lookShare bounds the time that looks take: after each, only sampling runs for this many times as long.
 	lookShare = 20
 	// A cause is named once it was foremost in this many looks in a row and explains this much of at least
-	// this many episodes: with a single one, whatever happened at the time explains it.
+	// this many episodes: a single episode could be explained by anything that happened at the time.
 	looksToBeSure    = 3
 	shareToBeSure    = 0.8
 	episodesToBeSure = 2
-	// A cause that was named is named again if its share of the stall changed by this much. Where progress is
-	// lines, each change is one.
+	// A cause that was named is named again if its share of the stall changed by this much. If progress is
+	// printed as lines, each change prints one.
 	shareChanged = 0.08
 )
 
-// lookWhile diagnoses what live sources have shown so far, again and again, for the line of progress. The
-// returned function ends it. The final diagnosis does not depend on it.
+// lookWhile repeatedly diagnoses what live sources have shown so far, for the progress line. The returned
+// function ends it. The final diagnosis does not depend on it.
 func lookWhile(ctx context.Context, readers []recording.Reader, opt diagnose.Options,
 	t *tally) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -68,7 +67,7 @@ type looked struct {
 	share float64 // as last named; 0 if it was not
 }
 
-// text says what clients feel, and the cause once it is certain.
+// text reports the latency that clients see, and the cause once it is certain.
 func (l *looked) text(r *diagnose.Report) (live, news string) {
 	if now, worst := latencies(r); worst > 0 {
 		live = "worst latency " + units.Seconds(worst)

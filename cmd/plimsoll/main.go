@@ -48,7 +48,7 @@ func runProcess() int {
 	a := newApp()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-	// SIGUSR1 would end the process until its handler is installed.
+	// Until its handler is installed, SIGUSR1 would end the process.
 	if a.runs("watch", "record") {
 		holdUserSignal()
 		spare.Release()

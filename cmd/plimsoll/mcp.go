@@ -73,7 +73,7 @@ func (o *mcpOptions) Validate(args []string) (mcp.Options, error) {
 	for _, arg := range args {
 		s := mcp.Source{Name: address.Public(arg), Argument: arg}
 		if m := namedSource.FindStringSubmatch(arg); m != nil {
-			if _, err := os.Stat(arg); err != nil { // a file may be called so
+			if _, err := os.Stat(arg); err != nil { // a file may have such a name
 				s = mcp.Source{Name: m[1], Argument: m[2]}
 			}
 		}

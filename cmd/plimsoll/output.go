@@ -135,7 +135,7 @@ func (q *lineQueue) signal() {
 	}
 }
 
-// next takes the oldest line, or how many were dropped once the others are written.
+// next takes the oldest line or, once no line is left, the number of dropped lines.
 func (q *lineQueue) next() (line []byte, dropped int, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

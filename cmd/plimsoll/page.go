@@ -87,7 +87,7 @@ func (a *app) screen(d *document.Document, output choice, opt text.Options, full
 	return text.Write(a.stdout, short, opt)
 }
 
-// again is this command with everything in its output. Samples of a live source are not taken again.
+// again returns the command that shows this result in full. It does not sample live sources again.
 func (a *app) again() string {
 	args := publicWords(a.args)
 	if a.kept {

@@ -32,7 +32,7 @@ workload: {arrivals: {poisson: 1200/s}, mix: {insert: 100%}, document: {size: 3k
 		t.Fatal(err)
 	}
 
-	data := filepath.Join(dir, "recording") // is blocks of Prometheus
+	data := filepath.Join(dir, "recording") // a recording consists of Prometheus blocks
 	if code, text := finished(t, "simulate", file, "--out", data); code != exitFine {
 		t.Fatal(text)
 	}
@@ -62,7 +62,7 @@ workload: {arrivals: {poisson: 1200/s}, mix: {insert: 100%}, document: {size: 3k
 		t.Fatal(err)
 	}
 
-	// What was measured there appears in the scenario.
+	// The values measured there appear in the scenario.
 	for _, want := range []string{"type: gp3", "size: 100GiB", "throughput: 125MiB/s", "cache: 1GiB", "filesystem: xfs"} {
 		if !strings.Contains(p.Scenario.Text, want) {
 			t.Errorf("no %q in\n%s", want, p.Scenario.Text)

@@ -20,8 +20,8 @@ import (
 	"plimsoll/internal/record/recognise"
 )
 
-// origin is what a plan's page is made from: its layouts' scenarios, the region of the prices, and
-// of a recording the scenario that was fitted by a command.
+// origin is what a plan's page is made from: the scenarios of its layouts, the region of the prices and, for
+// a recording, the command that fits its scenario.
 func (o *planOptions) origin(path string, p *plan.Plan, command string) results.Origin {
 	out := results.Origin{File: path, Command: o.given, Folder: o.target.emit.dir}
 	if command != "" {
@@ -118,7 +118,7 @@ func (o *planOptions) recorded(cmd *cobra.Command, env *app, args []string,
 
 	said(sets, func(volume, word string) {
 		words = append(words, "--volume", volume+"="+word)
-		_ = f.know(volume, word) // errors in it are reported with their place when it is put over the scenario
+		_ = f.know(volume, word) // errors in it are reported with their position when it is applied to the scenario
 	})
 
 	for i, w := range words {

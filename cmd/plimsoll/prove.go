@@ -292,8 +292,8 @@ func (o *proveOptions) side(i int) *sourceOptions {
 	return &s
 }
 
-// readers opens sources. Those that cannot be queried directly are read into memory. hosts are the
-// hosts that the user gave, by the sources' own names. done closes them.
+// readers opens sources. Those that cannot be queried directly are read into memory. hosts are the hosts that
+// the user gave, by the sources' own names. done closes the readers.
 func (o *sourceOptions) readers(ctx context.Context, a *app, args []string,
 	t *tally) (readers []recording.Reader, hosts map[string]string, done func(), err error) {
 	o.lookback = judgedLookback

@@ -14,8 +14,8 @@ import (
 const (
 	// newestMark is the value of --at-mark without one.
 	newestMark = "newest"
-	// settleUnasked is how long after a mark the time after the change begins: a setting takes a
-	// checkpoint of a minute to show.
+	// settleUnasked is how long after a mark the time after the change begins: the effect of a setting shows
+	// only after a checkpoint, which takes a minute.
 	settleUnasked = time.Minute
 	// marksListed is how many marks an error lists.
 	marksListed = 5

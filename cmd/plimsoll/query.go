@@ -167,7 +167,7 @@ type response struct {
 }
 
 type responseData struct {
-	ResultType string           `json:"resultType"` // vector for one moment, matrix for a time
+	ResultType string           `json:"resultType"` // vector for one moment, matrix for a time range range
 	Result     []responseSeries `json:"result"`
 }
 

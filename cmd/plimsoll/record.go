@@ -67,7 +67,7 @@ func (o *recordOptions) Run(ctx context.Context, env *app, args []string) error 
 
 	defer closeAll(inputs)
 
-	// Create makes the folder, so its absence has to be noticed before.
+	// Create makes the folder, so check beforehand whether it exists.
 	_, statErr := os.Stat(o.out)
 	disk, err := recording.Create(o.out, recording.DiskOptions{})
 	if err != nil {

@@ -43,7 +43,7 @@ func newRootCommand(env *app) *cobra.Command {
 
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-			env.helpless = unknownCommand(cmd, words[0]) // cobra would print the help of what contains it
+			env.helpless = unknownCommand(cmd, words[0]) // cobra would print the help of the parent command
 			return
 		}
 		out := &firstError{w: env.stdout}

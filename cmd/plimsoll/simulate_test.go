@@ -28,7 +28,7 @@ func TestSimulatePages(t *testing.T) {
 		a, stdout, stderr := testApp(append([]string{"simulate", "testdata/simulate/appends.yaml"}, args...)...)
 		a.getenv = func(name string) string { return map[string]string{"LC_ALL": "C.UTF-8"}[name] }
 
-		// A machine that is busy for two seconds gets to see the progress.
+		// If the run takes two seconds on a busy machine, stderr has the progress.
 		if code := a.run(context.Background()); code != exitFine || progress.ReplaceAllString(stderr.String(), "") != "" {
 			t.Fatalf("%q: exit code %d, stderr %q", args, code, stderr)
 		}

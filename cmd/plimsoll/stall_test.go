@@ -82,7 +82,7 @@ func stallCondition(cond string) (bool, error) {
 // running holds the functions that stop the servers of running scripts, by folder and name.
 var running sync.Map
 
-// stopServer ends a server before its volume goes: NAME.
+// stopServer ends a server before its volume is removed: NAME.
 func stopServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: postgres-stop or etcd-stop NAME")

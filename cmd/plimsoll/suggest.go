@@ -64,8 +64,8 @@ var formats = []string{"text", "json", "yaml", "html", "markdown", "csv", "openm
 	"pdf", "xml"}
 
 // similarFlag is the hint for a format that is meant to be a file, or for a flag that a command does not
-// have: one with a similar name, what other programs call so, or the command that has it. It is "" if
-// there is none.
+// have: one with a similar name, the equivalent of another program's flag, or the command that has it. It is
+// "" if there is none.
 func similarFlag(cmd *cobra.Command, err error) string {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) && invalid.GetFlag().Name == "output" && cmd.Flags().Lookup("out") != nil &&

@@ -45,7 +45,7 @@ type traceOptions struct {
 
 const traceExample = "for example --pid 4711, --command NAME, --unit NAME, or --path /var/lib/NAME"
 
-// serverExample is an address of the first engine that can be asked what its files hold.
+// serverExample is an address of the first engine whose server can name the contents of its files.
 func serverExample() string {
 	for _, e := range engines.All() {
 		if e.FileNames != nil && len(e.Source.Schemes) > 0 {
@@ -155,7 +155,7 @@ func (o *traceOptions) Run(ctx context.Context, env *app) error {
 		}
 	}
 
-	_ = trace.GiveWay() // if this is refused, the trace is merely less polite
+	_ = trace.GiveWay() // if this is refused, the trace only runs at normal priority
 	t := &tally{}
 	collect := newCollector()
 	began := env.now()
@@ -179,7 +179,7 @@ func (o *traceOptions) Run(ctx context.Context, env *app) error {
 		return err
 	}
 
-	// A file that cannot be written does not take the verdict away.
+	// The verdict is shown even if a file cannot be written.
 	var unwritten []error
 	if disk != nil {
 		disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
@@ -201,8 +201,8 @@ func (o *traceOptions) Run(ctx context.Context, env *app) error {
 	return errors.Join(unwritten...)
 }
 
-// newCollector makes a collector of series. It names programs, because a thread may have its own name,
-// and disks.
+// newCollector makes a collector of series. It names disks, and programs, because a thread may have its own
+// name.
 func newCollector() *series.Collector {
 	c := series.New()
 	names := map[uint32]string{}
@@ -239,7 +239,7 @@ func (o *traceOptions) replay(ctx context.Context, a *app, path string) error {
 	}
 	r := chain.Replay(h, b)
 	r.NameFiles()
-	// Without an address a saved trace has no server: it may be of another machine.
+	// A saved trace has no server unless an address is given: it may be from another machine.
 	if o.server != "" {
 		nameFiles(ctx, a, o.server, r)
 	}
@@ -264,11 +264,11 @@ func inBackground(commandLine string) bool {
 	return false
 }
 
-// namedMax is for how many files a trace asks what they hold.
+// namedMax bounds the number of files whose contents a trace looks up.
 const namedMax = 100
 
-// nameFiles names the files of a report by what they hold, which the engine's server knows. A server that
-// cannot be asked is a note: the report is complete without it.
+// nameFiles names the files of a report by their contents, which it queries from the engine's server. If that
+// fails, the report has a note; it is complete without the names.
 func nameFiles(ctx context.Context, a *app, server string, r *chain.Report) {
 	ctx = context.WithoutCancel(ctx) // Ctrl-C ends the trace, and not its explanation
 	files := r.Files(namedMax)
@@ -297,7 +297,7 @@ func hasScheme(address string, schemes []string) bool {
 	return ok && slices.Contains(schemes, strings.ToLower(scheme))
 }
 
-// canNameFiles reports whether an address is of an engine that can be asked what its files hold.
+// canNameFiles reports whether an address is of an engine whose server can name the contents of its files.
 func canNameFiles(address string) bool {
 	for _, e := range engines.All() {
 		if e.FileNames != nil && hasScheme(address, e.Source.Schemes) {

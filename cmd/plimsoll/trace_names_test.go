@@ -45,7 +45,7 @@ func TestTraceNamesTables(t *testing.T) {
 		return strings.Join(strings.Fields(stdout.String()), " ")
 	}
 
-	// A saved trace may be of another machine, so no server is asked without its address.
+	// A saved trace may be from another machine, so a server is only queried if its address is given.
 	number := filepath.Base(file[0])
 	if got := run(); !strings.Contains(got, "behind pages of "+number+" that dd") ||
 		!strings.Contains(got, "SELECT pg_filenode_relation(0, "+number+")") {
@@ -60,7 +60,7 @@ func TestTraceNamesTables(t *testing.T) {
 		t.Error("the JSON does not say what the file holds")
 	}
 
-	// A server that cannot be asked takes nothing away from the trace.
+	// If the server cannot be queried, the trace is still complete.
 	if got := run("--server", "postgres://postgres:s3cret@127.0.0.1:1/postgres"); !strings.Contains(got, "behind pages of "+number) ||
 		!strings.Contains(got, "Cannot ask PostgreSQL what its files hold: ") || strings.Contains(got, "s3cret") {
 		t.Errorf("without an answer:\n%s", got)

@@ -145,8 +145,8 @@ func checkOrder(name string, order catalog.Order) error {
 	return nil
 }
 
-// apply checks that each volume and device that was given is one of the sources': otherwise the flag
-// would have no effect, or one on another device.
+// apply checks that each volume and device that was given occurs in the sources: otherwise the flag would
+// have no effect, or would apply to another device.
 func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) error {
 	if len(o.orders) == 0 && len(o.volumes) == 0 {
 		return nil

@@ -43,7 +43,7 @@ const (
 	keepUnasked      = units.Duration(24 * time.Hour)
 	keepBytesUnasked = 2 * units.GiB
 	addressUnasked   = "127.0.0.1:9814"
-	// windowLeast covers some checkpoints of a fast database; less does not show what is usual.
+	// windowLeast covers some checkpoints of a fast database; a shorter window contains no baseline.
 	windowLeast = units.Duration(time.Minute)
 	everyLeast  = units.Duration(time.Second)
 	// openAgain is the time between two attempts to open a source.

@@ -16,7 +16,7 @@ import (
 
 // A lineHandler writes the log of a watch for a person at a terminal: a line for each stall, its cause
 // and its end, and the page's address. A line has the time of day, a word and a sentence. Symptoms and
-// refutations are on the page; the stall's own line has what clients felt.
+// refutations are on the page; the stall's own line has the latency that clients saw.
 type lineHandler struct {
 	w     io.Writer
 	zone  *time.Location

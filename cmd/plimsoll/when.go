@@ -63,7 +63,7 @@ func parseOffsets(values, args []string) (offsets, error) {
 
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			// what is behind the = may be a part of a password
+			// the text after the = may be part of a password
 			if strings.Contains(v, "@") || strings.Contains(v, "://") {
 				return o, usagef("for example --offset 2s, or --offset iostat.log=-90m",
 					"--offset %q does not end with = and a duration", address.Public(v))

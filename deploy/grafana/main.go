@@ -2,7 +2,7 @@
 //
 //	go run ./deploy/grafana > deploy/grafana/plimsoll.json
 //
-// Each engine has a row: when `plimsoll watch` found what, and each signal that its rules use. The
+// Each engine has a row: the findings of `plimsoll watch` over time, and each signal that its rules use. The
 // panels query the exporters' own metrics, so they show what the rules see, with or without watch;
 // a panel stays empty if no exporter has its signal. A signal that is a sum over a database is a
 // sum over everything that cluster and instance select.
@@ -213,7 +213,7 @@ func panel(kind, title, about, unit, expr, legend string) object {
 	}
 }
 
-// findings shows when which rule found something.
+// findings shows over time which rules found something.
 func findings(title, ids string) object {
 	p := panel("state-timeline", "Findings: "+
 		title, "1 while a finding holds, as plimsoll watch reports it.", "none",

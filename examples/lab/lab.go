@@ -1,6 +1,5 @@
-// Package lab holds the scenarios of the error table and what was measured of them, so that the
-// program can compare its models with real engines where there is no checkout and no root:
-// `plimsoll casebook` does.
+// Package lab holds the scenarios of the error table and their measurements, so that the program can compare
+// its models with real engines without a checkout and without root: `plimsoll casebook` does.
 package lab
 
 import "embed"
@@ -11,5 +10,5 @@ import "embed"
 //go:embed *.yaml measured.json
 var Files embed.FS
 
-// MeasuredFile is the name of what was measured.
+// MeasuredFile is the name of the file with the measurements.
 const MeasuredFile = "measured.json"

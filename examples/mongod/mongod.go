@@ -10,5 +10,5 @@ import "embed"
 //go:embed *.yaml measured.json
 var Files embed.FS
 
-// MeasuredFile is the name of what was measured.
+// MeasuredFile is the name of the file with the measurements.
 const MeasuredFile = "measured.json"

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/recognise"
 )
 
-// If a user gives a host and port, the error says how to write the address: as a database's for its
-// usual port, otherwise as a page's.
+// If a user gives a host and port, the error shows how to write the address: as a database address for a
+// database's usual port, otherwise as the URL of a page.
 func TestAddressesWithoutAScheme(t *testing.T) {
 	opener := recognise.For(engines.All().Sources())
 	for arg, want := range map[string]string{

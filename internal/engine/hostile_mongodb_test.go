@@ -176,7 +176,7 @@ var certified = sync.OnceValue(func() *tls.Config {
 	return &tls.Config{Certificates: s.TLS.Certificates}
 })
 
-// overTLS serves the content of a connection's TLS.
+// overTLS serves the plaintext inside a TLS connection.
 func overTLS(serve func(c *conn)) func(c *conn) {
 	return func(c *conn) { serve(&conn{tls.Server(c.Conn, certified()), c.sent}) }
 }

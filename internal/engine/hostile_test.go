@@ -240,7 +240,7 @@ func check(t *testing.T, h hostility, address string, o outcome) {
 const (
 	// short is the deadline if only a deadline ends the visit.
 	short = 300 * time.Millisecond
-	// long is a deadline that a limit precedes.
+	// long is a deadline that is never reached, because a limit ends the visit first.
 	long = 20 * time.Second
 )
 

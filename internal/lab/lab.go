@@ -3,9 +3,9 @@
 //
 // The simulator predicts; the lab measures. Package volume computes in virtual time when a request
 // is done, and the lab waits until then: a real etcd, PostgreSQL or WiredTiger writes through a
-// real ext4 or xfs to a block device on your own machine that is as slow as the volume you consider
-// renting. Both produce the same kind of result, so you can compare them; the difference is the
-// model's error.
+// real ext4 or xfs to a block device on your own machine that is as slow as the volume you are considering
+// renting. Both produce the same kind of result, so you can compare them; the difference is the model's
+// error.
 //
 //	scenario -> lab/run --+--> lab/mount   volumes as file systems, in a separate process
 //	                      |      lab/blockdev   a disk as a block device of the kernel: FUSE and loop
@@ -84,8 +84,8 @@ type Server interface {
 	// package or setting is missing. The context cancels the start, not the server.
 	Start(ctx context.Context, m *Machine, progress Progress) error
 	// Do performs an operation on connection conn (0 ... Workload.Connections-1; one at a time on
-	// each). It returns when the engine has acknowledged it; for a write, with the durability that
-	// the scenario asks for.
+	// each). It returns when the engine has acknowledged it; for a write, with the durability that the
+	// scenario requires.
 	Do(ctx context.Context, conn int, op *Op) error
 	// Sources returns the engine's own statistics, under the names that exporters give them.
 	Sources() []source.Source

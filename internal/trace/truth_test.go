@@ -24,7 +24,7 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// The emulated volume knows exactly when each request was at the device. A thread of this test
+// The emulated volume records exactly when each request was at the device. A thread of this test
 // writes directly to the device, one block at a time, next to a neighbour with 32 requests in
 // flight. For nearly every write, the trace's device stages must contain that interval of exactly
 // one request, within 5 %: on a busy machine the emulator itself is sometimes late, and answers

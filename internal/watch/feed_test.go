@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Members of a cluster are read concurrently, and each asks which metrics are wanted.
+// Members of a cluster are read concurrently, and each read checks which metrics are wanted.
 func TestRememberedBySeveral(t *testing.T) {
 	asked := 0
 	wants := remembered(func(metric string) bool { asked++; return metric != "m0" })

@@ -312,7 +312,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
 
-	// Judging the same samples again would find the same.
+	// Judging the same samples again would give the same result.
 	same := to.Equal(w.state.at)
 	w.mu.Unlock()
 

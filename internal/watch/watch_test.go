@@ -162,8 +162,8 @@ func (w *watched) get(path string) (status int, body string) {
 	return rec.Code, string(text)
 }
 
-// A stall is reported within seconds of its beginning, its cause with the next diagnosis, and the end
-// of both.
+// A stall is reported within seconds of its beginning, and its cause with the next diagnosis. The end of each
+// is reported too.
 func TestStallIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })

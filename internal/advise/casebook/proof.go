@@ -64,7 +64,7 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, pla
 		})
 }
 
-// ProofFigures returns the proof's figures that matter to readers: those that clients feel, and the
+// ProofFigures returns the proof's figures that matter to readers: those that clients see, and the
 // checkpoints' duration, without those that are zero before and after.
 func (w *Walk) ProofFigures() []prove.Figure {
 	if w.Proof == nil {

@@ -106,7 +106,7 @@ func Discover(ctx context.Context, c *kubeclient.Client, opt Options) (*Found, e
 	return found.Found, nil
 }
 
-// A discovery is a discovery in progress.
+// A discovery is the state of a running Discover.
 type discovery struct {
 	*Found
 	*Objects
@@ -310,7 +310,7 @@ func (d *discovery) settings() {
 	}
 }
 
-// workload adds a placeholder for the real load, which the cluster does not know.
+// workload adds a placeholder for the real load, which is not recorded in the cluster.
 func (d *discovery) workload() {
 	const measure = "plimsoll fit SOURCE, with the database's metrics"
 	d.add("workload.arrivals.poisson", fit.Word("100/s"), fit.Assumed,

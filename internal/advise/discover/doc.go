@@ -6,6 +6,6 @@
 // labelled, above all the load. Discover reports missing permissions; if the object is optional, its values
 // are assumed too.
 //
-// Each engine recognises its containers and parses their configuration ([Container]); this package knows
-// no engine by name.
+// Each engine recognises its containers and parses their configuration ([Container]); this package names no
+// engine.
 package discover

@@ -240,7 +240,7 @@ func TestAWSScriptRefuses(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %q of\n%s", c.name, code, c.says, says)
 		}
 
-		refused := c.code != 0 && (len(c.env) == 0 || !strings.HasSuffix(c.env[0], changed)) // only EBS knows that
+		refused := c.code != 0 && (len(c.env) == 0 || !strings.HasSuffix(c.env[0], changed)) // only EBS has that information
 		if did := w.get("log"); refused && did != "" {
 			t.Errorf("%s: it was refused, and did\n%s", c.name, did)
 		}

@@ -28,7 +28,7 @@ func written(t *testing.T, files map[string]string, path string) string {
 	return to
 }
 
-// sysctl parses the kernel's file and knows every name; the test writes nothing.
+// sysctl parses the kernel's file and recognises every name; the test writes nothing.
 func TestSysctlReadsItsBudget(t *testing.T) {
 	path, err := exec.LookPath("sysctl")
 	if err != nil {

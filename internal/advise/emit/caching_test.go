@@ -144,7 +144,7 @@ esac
 		t.Errorf("it changed\n%s", log)
 	}
 
-	// A disk of the layout that is attached with other caching is not as wanted.
+	// A disk of the layout that is attached with different caching fails the check.
 	write("db-telemetry-platform-journal.caching", "None\n")
 	if out := run(1, "", "check"); !strings.Contains(out, "None, not yet ReadWrite") {
 		t.Errorf("it says\n%s", out)

@@ -141,7 +141,7 @@ func (c *cloud) write(transition *Transition, o *Options) (*Part, error) {
 		return nil, nil
 	}
 
-	// Only new disks need to know the machines: existing ones are found by name.
+	// Only new disks need the machines' names: existing ones are found by their own.
 	if fresh {
 		ids.WriteString("#   MACHINES         names of the machines that run the database, separated by spaces\n")
 	}

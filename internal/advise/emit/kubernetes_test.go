@@ -58,7 +58,7 @@ func documents(t *testing.T, text []byte) (docs [][]byte, kinds []string) {
 	}
 }
 
-// The API's own types accept every manifest and know all of its fields.
+// The API's own types accept every manifest and have all of its fields.
 func TestManifestsDecodeStrictly(t *testing.T) {
 	files, _ := forKubernetes(t)
 	seen := map[string]int{}

@@ -88,7 +88,7 @@ esac
 	}
 }
 
-// AWS' own API descriptions know every call of the commands for new machines.
+// AWS' own API descriptions contain every call of the commands for new machines.
 func TestNewMachinesKnowTheAPI(t *testing.T) {
 	models, _ := filepath.Glob("../../../bin/moto/lib/python*/site-packages/botocore")
 	if len(models) == 0 {

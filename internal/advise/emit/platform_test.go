@@ -45,7 +45,7 @@ func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 		}
 
 		if c.before == c.after || c.before != nil && c.before.String() == c.after.String() {
-			continue // a target is not asked about what stays
+			continue // targets are not consulted about values that stay the same
 		}
 
 		carries := false

@@ -155,7 +155,7 @@ func otherwise(transition *Transition, change Change) string {
 		return by.text
 	}
 
-	// Engines know best how to change settings outside their configuration files.
+	// The engine's own instructions for settings outside its configuration files take precedence.
 	for _, by := range transition.deployment.Elsewhere {
 		if change.within(strings.TrimSuffix(transition.setting(by.Setting), ".")) {
 			return by.Text

@@ -54,7 +54,7 @@ func (p *planner) needed() (*Growth, error) {
 		}
 	}
 
-	// Some engines stop at a limit, so a volume for more would stay empty.
+	// Some engines stop at a size limit, so the rest of a larger volume would stay empty.
 	if most := p.engine.DataMost; most > 0 && out.Data+units.Size(out.Months)*out.PerMonth > most {
 		out.Data, out.PerMonth, out.dataHow = most, 0, "the engine's limit"
 	}
@@ -66,7 +66,7 @@ func (p *planner) needed() (*Growth, error) {
 	return &out, nil
 }
 
-// shorten reduces the months that no one asked for until the largest volume of the type holds the data.
+// shorten reduces the default number of months until the largest volume of the type holds the data.
 func (p *planner) shorten(g *Growth) {
 	data := p.now.Volumes.Get("data")
 	if data == nil {

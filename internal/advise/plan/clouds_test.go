@@ -150,7 +150,7 @@ func (narrow) Value(path string) string {
 	return ""
 }
 
-// What a platform cannot do is not on the grid, and the plan says what was excluded and why.
+// Changes that a platform does not support are not on the grid, and the plan says what was excluded and why.
 func TestTarget(t *testing.T) {
 	s := made(t, Options{To: narrow{}})
 	for _, a := range s.axes {

@@ -43,5 +43,5 @@
 // costs more than the chosen one runs only until it is certain to be no better than a cheaper one.
 //
 // A limit on the number of simulations, not on time, bounds the cost of a search ([Options].Most).
-// When the search reaches it, the plan says that it does not know the cheapest layout.
+// When the search reaches it, the plan says that the cheapest layout is unknown.
 package plan

@@ -96,8 +96,8 @@ func TestMachineStaysWithoutPrices(t *testing.T) {
 	}
 }
 
-// What must not change does not, whether it is named by its path, a parent, or its short name; an unknown name
-// is refused with the nearest.
+// Values that must not change stay the same, whether named by path, parent or short name; an unknown name is
+// refused, and the error suggests the nearest.
 func TestKeep(t *testing.T) {
 	for _, c := range []struct{ keep, path string }{
 		{"volumes", "volumes.data"}, {"volumes.data", "volumes.data"}, {"host", "host.instance"}, {"instance", "host.instance"}, {"host.instance", "host.instance"},
@@ -155,7 +155,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// What cannot be planned is refused with what to do instead.
+// Deployments that cannot be planned are refused, with a hint about what to do instead.
 func TestUnplannable(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -261,7 +261,7 @@ func TestStripesHoldTheData(t *testing.T) {
 	}
 }
 
-// Assignments say what differs, where an included figure is no difference, and a removed one has no value.
+// Assignments list the differences; an included figure is not a difference, and a removed one has no value.
 func TestOrderSets(t *testing.T) {
 	for _, c := range []struct {
 		from, to catalog.Order

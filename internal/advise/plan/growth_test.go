@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// What is wrong with a size is said with the key, and what to write instead.
+// The error about an invalid size names the key, and what to write instead.
 func TestGrowthErrors(t *testing.T) {
 	example := "write it as --size " + GrowthExample(every.Engines)
 	for _, c := range []struct{ text, want, hint string }{

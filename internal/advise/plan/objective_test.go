@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// An objective is a name and a time; what is wrong with another text is said with a hint.
+// An objective is a name and a time; any other text gives an error with a hint.
 func TestParseObjective(t *testing.T) {
 	for text, want := range map[string]scenario.Bound{
 		"write_p99 < 25ms": {Name: "write_p99", Most: 25e6}, "write_p99<25ms": {Name: "write_p99", Most: 25e6}, "  read_p999 <=  1s ": {Name: "read_p999", Most: 1e9}, "checkpoint < 1m30s": {Name: "checkpoint", Most: 90e9},
@@ -136,7 +136,7 @@ func TestHeldBy(t *testing.T) {
 	}
 }
 
-// How long the error bars are is part of the plan.
+// The plan includes the lengths of the error bars.
 func TestMargin(t *testing.T) {
 	e := simulate.AccuracyOf(simulate.P99).Worst
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A table is an evaluator that knows which choices meet the objective. There is no model, so that
+// A table is an evaluator with a fixed set of choices that meet the objective. There is no model, so that
 // spaces of many shapes can be tried.
 type table struct {
 	space   *Space

@@ -28,7 +28,7 @@ type Growth struct {
 
 	KeptSet, PerMonthSet bool
 
-	dataHow string // what Data is computed from; "": the user said it
+	dataHow string // what Data is computed from; "": given by the user
 
 	keptNames []string // the engines' names for the retained log
 }

@@ -141,7 +141,7 @@ func TestMachineKey(t *testing.T) {
 	}
 }
 
-// Of a new deployment only settings count as changes, because everything else is bought anyway.
+// In a new deployment, only settings count as changes, because everything else is bought anyway.
 func TestChangesOfNewDeployment(t *testing.T) {
 	s := &Space{axes: []axis{
 		{
@@ -177,7 +177,7 @@ func TestSizeSteps(t *testing.T) {
 	}
 }
 
-// The needs are ordered from what no client notices to what takes a release.
+// The needs are ordered from changes that no client notices to those that take a release.
 func TestNeeds(t *testing.T) {
 	if got := fmt.Sprint([]Need{Online, Restart, NewVolume, Application}); got != "[online restart new volume application]" ||
 		Online > Restart ||

@@ -28,7 +28,7 @@ func picked(usd float64, setting, volume int) *outcome {
 	return o
 }
 
-// The plan says whether tuning is enough, helps, or is not.
+// The plan says whether tuning is enough, helps, or is not enough.
 func TestVerdictOnTuning(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -59,7 +59,8 @@ func TestVerdictOnTuning(t *testing.T) {
 	}
 }
 
-// Without a layout that is enough: how far the nearest is, what limits it, and what no layout can change.
+// If no layout is enough, the plan says how far the nearest is from the objective, what limits it, and what
+// no layout can change.
 func TestUnmet(t *testing.T) {
 	near := picked(20, 0, 1)
 	near.result.Waits = []simulate.WaitResult{{Name: "journal sync", SlowCauseShare: 0.7}}
@@ -138,7 +139,7 @@ func TestLostOf(t *testing.T) {
 	}
 }
 
-// A layout's risks are those of what it is, and of the way there.
+// A layout's risks are those of the layout itself and of the migration to it.
 func TestRisks(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -174,7 +175,7 @@ func TestValueAt(t *testing.T) {
 	}
 }
 
-// The prices of an option's assignments add up to what it costs more.
+// The prices of an option's assignments add up to its additional cost.
 func TestSpentAddsUp(t *testing.T) {
 	s := made(t, Options{}, "volumes.data={type: gp3, size: 500GiB}")
 	p := &planner{

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// conclude combines the verdicts on the figures that clients feel into one, with a sentence. If the
+// conclude combines the verdicts on the client-visible figures into one, with a sentence. If the
 // recordings have no such figure, all figures count.
 func (r *Report) conclude(pairs []pair) {
 	felt := slices.DeleteFunc(slices.Clone(pairs), func(x pair) bool { return !x.kind.felt })

@@ -16,7 +16,8 @@ import (
 type kind struct {
 	name, title, unit string
 	wanted            rules.Wanted
-	// felt: clients feel this figure. These figures decide whether a change as a whole is better or worse.
+	// felt: the figure is client-visible. Client-visible figures decide whether a change as a whole is better
+	// or worse.
 	felt bool
 	// ways are the ways to read it, the most exact first. Both recordings are read in the same way.
 	ways []way
@@ -35,7 +36,7 @@ const (
 	little = "percentile of interval means: executing sessions divided by commits per second (Little's law), weighted by commits"
 )
 
-// kinds returns all figures; those that clients feel come first.
+// kinds returns all figures, the client-visible ones first.
 func kinds(pack *rules.Pack) []kind {
 	out := []kind{
 		{"write_p50", "write p50", "seconds", rules.Less, true, writes.latencies(pack, 0.5)},

@@ -10,7 +10,7 @@ import (
 )
 
 // A paced checkpoint takes longer by design: its verdict is "as meant", whether the fix is named or
-// only its setting changed. Figures that clients feel are still reported as worse.
+// only its setting changed. Client-visible figures are still reported as worse.
 func TestMeant(t *testing.T) {
 	figures := func() []pair {
 		return []pair{

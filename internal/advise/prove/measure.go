@@ -11,9 +11,9 @@ type measure interface {
 	units() int
 	// estimate returns the figure with unit i counted times[i] times; NaN if nothing is left.
 	estimate(times []int32) float64
-	// spread returns the interval around the value at. alpha is the probability that the true value is
-	// outside, and errors the corresponding number of standard errors on each side. deviates returns the
-	// standard error of a quotient of units.
+	// spread returns the interval around at, the estimated value. alpha is the probability that the true
+	// value is outside, and errors the corresponding number of standard errors on each side. deviates returns
+	// the standard error of a quotient of units.
 	spread(at, alpha, errors float64, deviates func(*quotient) float64) (s span, reach float64)
 	// influence returns, up to a factor, how much each unit moves the figure from its value over all
 	// units. Its autocorrelation measures the dependence between units for this figure.

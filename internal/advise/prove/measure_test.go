@@ -85,7 +85,7 @@ func TestPermutationIsExact(t *testing.T) {
 	}
 }
 
-// A run is one unit if units are independent, and longer the longer their memory is.
+// A run is one unit if units are independent, and longer the longer the dependence between them lasts.
 func TestBlockLength(t *testing.T) {
 	series := func(memory float64) []float64 {
 		next := noise(random.Seed(7).Stream("x"), memory)

@@ -22,7 +22,7 @@ const (
 	// no conclusion: neither that something changed nor that nothing did
 	CantTell Verdict = "can't tell"
 	Mixed    Verdict = "mixed" // overall: some better, some worse
-	// AsMeant: it rose because that is how the fix works, and clients do not feel it.
+	// AsMeant: it rose because that is how the fix works, and it is not client-visible.
 	AsMeant Verdict = "as meant"
 )
 
@@ -30,7 +30,7 @@ const (
 // seconds; null means unknown.
 type Report struct {
 	Version    int     `json:"version"`
-	Verdict    Verdict `json:"verdict"`  // on the figures that clients feel
+	Verdict    Verdict `json:"verdict"`  // on the client-visible figures
 	Sentence   string  `json:"sentence"` // the summary
 	Confidence float64 `json:"confidence"`
 	Seed       uint64  `json:"seed"`

@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// evenThresholds judges both sides' stalled time by the threshold of the recording before. By default, a
-// threshold is derived from what is usual in its own recording. If all operations became ten times faster,
-// so would the threshold, and waits that used to be ordinary would count as stalls.
+// evenThresholds judges both sides' stalled time by the threshold of the recording before. By default, each
+// recording's threshold is derived from its own usual values. If all operations became ten times faster, so
+// would the threshold, and waits that used to be ordinary would count as stalls.
 func evenThresholds(a, b *side) {
 	threshold := a.c.Stall.Threshold
 	if threshold <= 0 || a.c.Stall.Rule != b.c.Stall.Rule || b.c.Stall.Threshold <= 0 {

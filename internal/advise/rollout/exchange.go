@@ -62,10 +62,10 @@ func unchanged(dir string, was stamp) error {
 // startedHint is the hint for when something else starts the engine.
 const startedHint = "something else starts the engine, for example a supervisor or a cluster manager (Patroni, Pacemaker): pause it"
 
-// exchange atomically swaps the engine's path with another one, unless the engine was started while its
-// log was being compared: what it writes then would be in the log that it loses. The compared log is at
-// now, with the stamp was; after the exchange it is at then. Nothing can lock out an engine that starts
-// right before the system call, so exchange checks again afterwards and swaps back if needed.
+// exchange atomically swaps the engine's path with another one, unless the engine was started while its log
+// was being compared, because writes since then would be in the log that is replaced. The compared log is at
+// now, with the stamp was; after the exchange it is at then. Nothing can lock out an engine that starts right
+// before the system call, so exchange checks again afterwards and swaps back if needed.
 func (v *move) exchange(with, now, then string, was stamp) error {
 	if err := errors.Join(v.free(), unchanged(now, was)); err != nil {
 		return steps.Inputf(startedHint,

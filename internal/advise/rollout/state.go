@@ -178,7 +178,7 @@ func (f *Folder) Close() error {
 	return f.lock.Close()
 }
 
-// Path returns the path of something in the folder.
+// Path returns the path of an entry in the folder.
 func (f *Folder) Path(name ...string) string {
 	return filepath.Join(append([]string{f.path}, name...)...)
 }

@@ -15,10 +15,10 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// A Template is what an engine knows about a first scenario of it.
+// A Template is an engine's part of a first scenario.
 type Template struct {
-	// Settings is the engine's part, YAML below its key, and Workload the workload's. Both are templates over a
-	// [Load] and are indented by two spaces.
+	// Settings is the engine's part, YAML below its key, and Workload the workload's. Both are templates over
+	// a [Load] and are indented by two spaces.
 	Settings, Workload string
 	// Writes, Document and P99 are the assumed load unless the user specifies another.
 	Writes   units.Frequency

@@ -21,7 +21,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// A distance is a metric: it is symmetric, and no detour is shorter.
+// A distance is a metric: it is symmetric and satisfies the triangle inequality.
 func TestDistanceIsMetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-d]{0,6}`)

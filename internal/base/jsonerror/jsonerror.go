@@ -1,6 +1,6 @@
 // Package jsonerror describes, to the user who has the file, why JSON could not be decoded.
 //
-// The errors of encoding/json speak to the programmer: "cannot unmarshal string into Go struct field
+// The errors of encoding/json are written for programmers: "cannot unmarshal string into Go struct field
 // job.write of type float64". They also leave out the line.
 package jsonerror
 

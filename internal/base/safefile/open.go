@@ -12,7 +12,7 @@ type NotFileError struct {
 	Mode fs.FileMode
 }
 
-// What names what is at the path: "a named pipe".
+// What describes the object at the path: "a named pipe".
 func (e *NotFileError) What() string {
 	switch e.Mode.Type() {
 	case fs.ModeSymlink:

@@ -150,8 +150,8 @@ func (f *File) sweep() {
 	}
 }
 
-// swept locks the new temporary file. It reports whether another writer took it for a leftover and
-// removed it before it was locked.
+// swept locks the new temporary file. It reports whether another writer mistook it for a leftover and removed
+// it before it was locked.
 func (f *File) swept() bool {
 	_, held := tryLock(f.file)
 	created, err := f.file.Stat()

@@ -24,7 +24,7 @@ type (
 	Frequency float64
 	// Ratio is a share, where 1 is the whole: "5%", "0.05".
 	Ratio float64
-	// USD is United States dollars; the field's name says what is paid for.
+	// USD is United States dollars; the field's name shows what the amount pays for.
 	USD float64
 )
 

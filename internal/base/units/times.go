@@ -1,6 +1,6 @@
 package units
 
-// sizeMost bounds products of sizes, far below where sums of a few of them would overflow.
+// sizeMost bounds products of sizes; it is low enough that the sum of a few of them cannot overflow.
 const sizeMost = Size(1 << 60)
 
 // Times returns n times the size, at most 1 EiB, or 0 if the size is negative.

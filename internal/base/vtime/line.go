@@ -2,9 +2,9 @@ package vtime
 
 // A Line holds events for one handler that are nearly always scheduled in the order of their
 // instants: the arrivals of a workload, the ends of equal pieces of work on one machine. They are
-// cheaper than other events, because they wait in a queue instead of being sorted. They fire
-// exactly when, and in the order in which, those of [Clock.At] would; an event that is out of order
-// is passed on to it.
+// cheaper than other events, because they wait in a queue instead of being sorted. They fire at the same
+// instants and in the same order as events of [Clock.At]; an event that is out of order is passed on to
+// Clock.At.
 type Line struct {
 	clock   *Clock
 	handler Handler

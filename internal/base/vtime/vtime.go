@@ -121,7 +121,8 @@ func (c *Clock) Pending() int {
 func (c *Clock) At(at Instant, h Handler, arg uint64) {
 	c.seq++
 	at = max(at, c.now)
-	// A later span gets a list entry; the open span an insertion, unless it is crowded.
+	// An event in a later span is appended to that span's list; one in the open span is inserted in order,
+	// unless the span is crowded.
 	switch ahead := int64(at>>spanBits) - c.open; {
 	case ahead > 0 && ahead < spans:
 		c.list(at, h, arg)
@@ -162,8 +163,8 @@ func (c *Clock) insert(at Instant, h Handler, arg uint64) {
 	case c.next == len(c.sorted):
 		c.sorted, c.next = c.sorted[:0], 0
 	case len(c.sorted) == cap(c.sorted) && c.next >= max(len(c.sorted)/2, 2*sortedMost):
-		// While the open span is far ahead, the list is never empty here, so the room of events
-		// that have fired is reclaimed.
+		// While the open span is far ahead, the list is never empty here, so the space of events that have
+		// fired is reclaimed.
 		n := copy(c.sorted, c.sorted[c.next:])
 		c.sorted, c.next = c.sorted[:n], 0
 	}
@@ -350,7 +351,7 @@ func (c *Clock) push(at Instant, h Handler, arg uint64) {
 	e.at, e.seq, e.handler, e.arg = at, c.seq, h, arg
 }
 
-// pop removes the first event of the heap. The last event takes its place and sinks to its own.
+// pop removes the first event of the heap. The last event takes its place and sifts down.
 func (c *Clock) pop() {
 	n := len(c.heap) - 1
 	last := c.heap[n]

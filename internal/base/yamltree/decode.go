@@ -19,7 +19,7 @@ const listMax = 10_000
 // A Decoder puts a tree into Go values and collects all problems.
 type Decoder struct {
 	Problems []Placed
-	// Special, if not nil, decodes the types that it knows, and reports whether v has one of them.
+	// Special, if not nil, decodes the types that it supports, and reports whether v has one of them.
 	Special func(n *Node, v reflect.Value, field string) bool
 }
 

@@ -41,7 +41,7 @@ func misindented(tokens token.Tokens) (key *token.Token, why string) {
 		}
 		line = tok.Position.Line
 
-		// What is indented more than this key has ended.
+		// Mappings indented more than this key have ended.
 		column, left := tok.Position.Column, (*openKey)(nil)
 		for len(open) > 0 && open[len(open)-1].column > column {
 			left = &openKey{column: open[len(open)-1].column, line: open[len(open)-1].line}

@@ -134,8 +134,8 @@ func Load(fsys fs.FS) (*Tree, error) {
 	return &tree, nil
 }
 
-// ignoredFiles are the patterns of files in .gitignore: what builds and measurements leave is not
-// part of the source. Patterns of folders (see skipped) and exceptions are not read.
+// ignoredFiles are the patterns of files in .gitignore: files left by builds and measurements are not part of
+// the source. Patterns of folders (see skipped) and exceptions are not read.
 func ignoredFiles(fsys fs.FS) []string {
 	text, _ := fs.ReadFile(fsys, ".gitignore") // without it nothing is ignored
 	var out []string
@@ -190,7 +190,7 @@ func inTestdata(name string) bool {
 	return slices.Contains(strings.Split(path.Dir(name), "/"), "testdata")
 }
 
-// Rules hold what differs between trees.
+// Rules holds the parts of the checks that differ between trees.
 type Rules struct {
 	Layers  []Layer
 	Engines []EngineName

@@ -16,7 +16,7 @@ const root = "../../.."
 
 var update = flag.Bool("update", false, "write the table of packages anew")
 
-// engines lists the words by which code would know an engine. Whatever is specific to one engine
+// engines lists the words that identify an engine in code. Whatever is specific to one engine
 // belongs in its folder.
 var engines = []EngineName{
 	{Folder: "mongodb", Within: "mongo"}, {Folder: "mongodb", Within: "wiredtiger"}, {Folder: "mongodb", Exactly: "wt"}, {Folder: "mongodb", Within: "oplog"},
@@ -245,7 +245,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestLoadFollowsNoLinks ensures that a link leads neither out of the tree nor around in it.
+// TestLoadFollowsNoLinks ensures that Load follows a link neither out of the tree nor in a cycle.
 func TestLoadFollowsNoLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(dir, path.Join(dir, "loop")); err != nil {

@@ -37,7 +37,7 @@ func Docs(t *Tree) []Problem {
 
 		if f.AST.Doc != nil {
 			text := f.AST.Doc.Text()
-			// Several files may have a part of the doc; godoc joins them.
+			// Several files may each contain a part of the doc; godoc joins them.
 			s.words += len(strings.Fields(text))
 			s.named = s.named || s.main || strings.HasPrefix(text, "Package "+f.AST.Name.Name+" ")
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// An EngineName is a word by which code knows one storage engine.
+// An EngineName is a word that identifies one storage engine in code.
 type EngineName struct {
 	Folder string // its folder below engine/: "etcd"
 	// Within are letters that no identifier or string may contain, in lower case, without
@@ -18,8 +18,8 @@ type EngineName struct {
 }
 
 // engineNames reports identifiers and strings that name an engine anywhere but in its folder and in
-// the one list of engines. Code asks every engine for common things through an interface; specific
-// things stay in its folder.
+// the one list of engines. Code uses an interface for what all engines have in common; engine-specific code
+// stays in the engine's folder.
 func engineNames(t *Tree, names []EngineName) []Problem {
 	var out []Problem
 	for _, goFile := range t.Go {

@@ -9,9 +9,9 @@ import (
 )
 
 // The size limits, in lines of code: blank lines and comments are free. Those for Go code are a
-// little above the targets in CONTRIBUTING.md (400 lines per file, 70 per function): at the limit
-// a reader gives up, at the target a writer should look for a seam. Tests and generated code are
-// exempt from both.
+// little above the targets in CONTRIBUTING.md (400 lines per file, 70 per function): a reader gives up at the
+// limit; a writer should look for a way to split the code at the target. Tests and generated code are exempt
+// from both.
 const (
 	fileLinesMax     = 450
 	functionLinesMax = 90

@@ -1,9 +1,9 @@
 package archtest
 
 // layers is the table of packages, from those that need nothing to those that join everything. A
-// package imports exactly what its row names, and a row names only rows above it, so that no one
-// has to look further up than down to understand a package. (Test files may import anything: Go
-// itself forbids cycles.) docs/internals/packages.txt shows the table; `make generate` writes it.
+// package imports exactly what its row names, and a row names only rows above it, so understanding a package
+// takes only the rows above it. (Test files may import anything: Go itself forbids cycles.)
+// docs/internals/packages.txt shows the table; `make generate` writes it.
 var layers = []Layer{
 	{"base/inputerror", "what is wrong with something a person wrote: the field, the limit, its source, the nearest legal value", nil},
 	{"base/vtime", "virtual time: one heap of events in whole nanoseconds", nil},

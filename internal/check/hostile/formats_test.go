@@ -31,7 +31,7 @@ const (
 	// little.
 	seedBytesMax = 256 << 10
 	seedsMax     = 12 // of a format
-	// formatsLeast is the minimum number of formats of which the repository has files.
+	// formatsLeast is the minimum number of formats for which the repository has files.
 	formatsLeast = 10
 )
 

@@ -4,8 +4,8 @@
 //
 // The tests that use it are a fixed, small sample in an ordinary run. With CI_FULL set (make
 // nightly) each parser gets [ParserTries] inputs and each process [ProcessTries] tries, from a new
-// seed, which is logged. PLIMSOLL_SEED repeats a run, and PLIMSOLL_TRIES sets the number of tries; "few" is
-// that of an ordinary run, for the steps of a nightly run that are for something else.
+// seed, which is logged. PLIMSOLL_SEED repeats a run, and PLIMSOLL_TRIES sets the number of tries; "few"
+// selects the number of an ordinary run, for the steps of a nightly run that test something else.
 package hostile
 
 import (
@@ -24,7 +24,7 @@ const (
 	ProcessTries = 200
 )
 
-// What any input below 64 MB may take.
+// Limits on processing any input below 64 MB.
 const (
 	// MemoryMax bounds the resident memory of a process.
 	MemoryMax = 1 << 30

@@ -21,8 +21,8 @@ const (
 	Closes                   // closes as if all had been sent
 	Hangs                    // sends nothing more
 	Drips                    // sends a byte every second
-	Repeats                  // sends its last bytes again, without an end
-	Floods                   // sends random bytes, without an end
+	Repeats                  // repeats its last bytes endlessly
+	Floods                   // sends random bytes endlessly
 	Skips                    // leaves bytes out
 	Behaviours
 )
@@ -45,7 +45,7 @@ type Plan struct {
 }
 
 // Middle listens on a local port and passes connections on to the server at an address, as the plan
-// says. It returns its own address. It ends with the test.
+// specifies. It returns its own address. It ends with the test.
 func Middle(t testing.TB, server string, p Plan) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +75,7 @@ type middle struct {
 	open []net.Conn
 }
 
-// keep has a connection closed at the end of the test; it returns false after that.
+// keep arranges for a connection to be closed at the end of the test; it returns false after that.
 func (m *middle) keep(c net.Conn) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,7 +165,7 @@ func (m *middle) answer(client, server net.Conn, r *rand.Rand) {
 	}
 }
 
-// misbehave sends a chunk in the plan's way, and reports whether there may be more.
+// misbehave sends a chunk as the plan specifies, and reports whether there may be more.
 func (m *middle) misbehave(client net.Conn, chunk, last []byte, random *rand.Rand) bool {
 	switch m.plan.Behaviour {
 	case Mutates:
@@ -216,7 +216,7 @@ func (m *middle) misbehave(client net.Conn, chunk, last []byte, random *rand.Ran
 	return false
 }
 
-// flood sends without an end: the last bytes, or random ones.
+// flood sends endlessly: the last bytes, or random ones.
 func (m *middle) flood(client net.Conn, last []byte, r *rand.Rand) {
 	if m.plan.Behaviour == Floods || len(last) == 0 {
 		last = make([]byte, 64<<10)

@@ -89,7 +89,7 @@ func change(random *rand.Rand, data []byte, others [][]byte) []byte {
 	return data
 }
 
-// renumber replaces the first number after at by an interesting one.
+// renumber replaces the first number after at with an interesting one.
 func renumber(r *rand.Rand, b []byte, at int) []byte {
 	from := at + bytes.IndexAny(b[at:], "0123456789")
 	if from < at {

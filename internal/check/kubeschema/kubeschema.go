@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// version is the newest one whose schemas kubectl-validate contains.
+// version is the newest Kubernetes version whose schemas kubectl-validate contains.
 const version = "1.30"
 
 // A Patch is a recorded call of kubectl patch.
@@ -199,8 +199,7 @@ func Check(t *testing.T, container string, patches []Patch) {
 			_, err := p.apply(container)
 			t.Errorf("%s of %s: %v", p.Body, p.Kind, err)
 		}
-		// A copy with one misspelt field must be refused: that proves that the schema knows the
-		// field.
+		// A copy with one misspelt field must be refused: that proves that the schema defines the field.
 		for j, field := range fields(p.Body) {
 			add(fmt.Sprintf("%d-%d.json", i, j), field, Patch{p.Kind, p.Merge, renamed(p.Body, j)})
 		}
@@ -229,7 +228,7 @@ func Check(t *testing.T, container string, patches []Patch) {
 	t.Logf("%d patches, %d with a wrong field", len(patches), len(wrong)-len(patches))
 }
 
-// free are maps whose keys are the user's.
+// free lists the maps whose keys the user chooses.
 var free = []string{"limits", "requests", "labels", "matchLabels", "nodeSelector", "parameters"}
 
 // fields returns the paths of the fields of a patch.

@@ -1,7 +1,7 @@
 // Command licences lists the modules that the program is linked with, and their licences:
 //
 //	go run ./internal/check/licences        # docs/internals/licences.txt
-//	go run ./internal/check/licences texts  # what the licences ask to be distributed with the program
+//	go run ./internal/check/licences texts  # what the licences require to be distributed with the program
 package main
 
 import (
@@ -93,7 +93,7 @@ func (m module) files() ([]string, error) {
 	return names, nil
 }
 
-// phrases are what only one licence says, in lower case and with single spaces.
+// phrases are texts that occur in only one licence, in lower case and with single spaces.
 var phrases = []struct{ name, phrase string }{
 	{"Apache-2.0", "apache license version 2.0"},
 	{"Apache-2.0", "apache license, version 2.0"},

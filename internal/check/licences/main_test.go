@@ -66,8 +66,9 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// forTests are modules that only tests need, and the packages of others that import them anyway, so
-// that they are linked into the program. Neither registers flags or does anything at initialization.
+// forTests lists modules that only tests need, each with the third-party packages that import it in ordinary
+// files, so that it is linked into the program. None of these modules registers flags or does anything at
+// initialization.
 var forTests = map[string][]string{
 	// tsdb has helpers for others' tests in its ordinary files, testutil.go.
 	"github.com/stretchr/testify/": {
@@ -91,7 +92,8 @@ func importsOf(t *testing.T) []string {
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
-// TestTestModules finds test-only modules that more of the program imports than known.
+// TestTestModules finds packages that import a test-only module into the program and are not listed in
+// forTests.
 func TestTestModules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, line := range importsOf(t) {

@@ -1,6 +1,6 @@
-// Command newengine writes the folder of a new engine, for a contributor to fill in, and says which lines in
-// other files enter it: make new-engine ENGINE=NAME. What it writes compiles, simulates and passes the suite
-// for engines. It is not part of the program: its users do not write engines.
+// Command newengine writes the folder of a new engine, for a contributor to fill in, and prints the lines
+// that register it in other files: make new-engine ENGINE=NAME. What it writes compiles, simulates and passes
+// the suite for engines. It is not part of the program: its users do not write engines.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 //go:embed *.tmpl
 var templates embed.FS
 
-// engineName is how an engine's key has to be written: it is a package's name too.
+// engineName matches valid engine keys: a key is also a package name.
 var engineName = regexp.MustCompile(`^[a-z][a-z0-9]{1,30}$`)
 
 func main() {
@@ -57,7 +57,7 @@ func write(root, name string, out io.Writer) error {
 		return err
 	}
 
-	// The key is what scenarios have; the title is for sentences.
+	// Scenarios contain the key; the title is for sentences.
 	data := struct{ Key, Title string }{name, strings.ToUpper(name[:1]) + name[1:]}
 	for _, file := range []struct{ name, template string }{
 		{name + ".go", "engine.go.tmpl"},

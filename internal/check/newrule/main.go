@@ -1,6 +1,6 @@
-// Command newrule writes the three files that a rule consists of, for a contributor to fill in, and says
-// which lines in other files enter it: make new-rule RULE=GROUP/CLAIM. It is not part of the program: its
-// users do not write rules.
+// Command newrule writes the three files that a rule consists of, for a contributor to fill in, and prints
+// the lines that register it in other files: make new-rule RULE=GROUP/CLAIM. It is not part of the program:
+// its users do not write rules.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 //go:embed *.tmpl
 var templates embed.FS
 
-// ruleID is how a rule's name has to be written.
+// ruleID matches valid rule names.
 var ruleID = regexp.MustCompile(`^[a-z]+(-[a-z]+)*/[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func main() {
@@ -47,7 +47,7 @@ type names struct {
 	Dir, Enter       string // the folder of the rule, and the file that lists the rules there
 }
 
-// namesOf derives them. A group that is not an engine's folder is the core's.
+// namesOf derives all forms of a rule's name. A group that is not an engine's folder belongs to the core.
 func namesOf(root, id string) (names, error) {
 	if !ruleID.MatchString(id) {
 		return names{}, fmt.Errorf("%q is not a rule's name: want GROUP/CLAIM, such as disk/too-warm", id)

@@ -1,4 +1,4 @@
-// Package portable finds code that would make a model give another result on another machine, or on
+// Package portable finds code that would make a model produce a different result on another machine, or on
 // the same machine the next day.
 //
 // A run is reproducible from its seed only if every processor computes the same bits. Three things
@@ -10,8 +10,8 @@
 //     not for others. (Sqrt, Floor, Round and a few more are exact, and the same everywhere.)
 //   - range over a map has a different order each time.
 //
-// [Source] checks packages for all three. It sees only what is written in one expression. So
-// [Fused] checks the compiler's output for arm64, which decides about the first.
+// [Source] checks packages for all three. It sees only one expression at a time, so [Fused] also checks the
+// compiler's output for arm64, which is authoritative for the first.
 package portable
 
 import (
@@ -242,7 +242,7 @@ func excuses(fset *token.FileSet, f *ast.File) map[int]bool {
 	return out
 }
 
-// judge says what is wrong with a node, "" if nothing is.
+// judge describes what is wrong with a node, "" if nothing is.
 func judge(info *types.Info, n ast.Node, excused bool) string {
 	switch n := n.(type) {
 	case *ast.SelectorExpr:

@@ -179,7 +179,7 @@ func f(a, b, c float64, n, m int, s map[string]int, l []int) (float64, int) {
 		t.Fatal(err)
 	}
 
-	if build.Default.GOROOT == "" { // a test that is built with -trimpath does not know it
+	if build.Default.GOROOT == "" { // empty in a test that is built with -trimpath
 		root, err := exec.Command("go", "env", "GOROOT").Output()
 		if err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// The program is also released for macOS, without the lab. Types are checked from source, which
-// takes a fraction of the time to compile; the release compiles.
+// The program is also released for macOS, without the lab. The test only type-checks the source, which takes
+// a fraction of the time that compiling does; the release build compiles it.
 func TestCompilesOnOtherSystems(t *testing.T) {
 	if testing.Short() {
 		t.Skip("checks types of all dependencies; not with -short")

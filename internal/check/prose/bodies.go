@@ -59,8 +59,7 @@ func bodies(path string, src []byte) (body, error) {
 	return out, nil
 }
 
-// wing is the folder by which files are counted together: an engine is one, and so is a part of
-// internal/.
+// wing is the folder whose files are counted together: an engine's folder, or a folder below internal/.
 func wing(path string) string {
 	parts := strings.Split(filepath.ToSlash(filepath.Dir(path)), "/")
 	switch {

@@ -1,5 +1,5 @@
-// Prose extracts the sentences of this repository's Go code, so that the same tools and people can
-// check them as check the documents.
+// Prose extracts the sentences of this repository's Go code, so that the tools and people that check the
+// documents can check them too.
 //
 //	go run ./internal/check/prose mirror build/prose   # for Vale: one text file per Go file
 //	go run ./internal/check/prose sample 200 7         # 200 random sentences by seed 7, to read aloud
@@ -7,8 +7,8 @@
 //	go run ./internal/check/prose count                # comments and blank lines in function bodies
 //	go run ./internal/check/prose same main            # whether only comments differ from a revision
 //
-// A sentence is a string literal of at least four words, or a comment. Test files count with their
-// comments only: their strings are inputs and expectations.
+// A sentence is a string literal of at least four words, or a comment. In test files only comments count: the
+// strings are inputs and expectations.
 package main
 
 import (
@@ -134,7 +134,7 @@ func read(path string) ([]sentence, error) {
 	return out, nil
 }
 
-// wordsMin is the number of words from which a string literal counts as a sentence.
+// wordsMin is the minimum number of words for a string literal to count as a sentence.
 const wordsMin = 4
 
 // verb matches the parts that fmt replaces, and field those that a template replaces: neither is a

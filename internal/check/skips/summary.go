@@ -90,7 +90,7 @@ func (s *summary) take(e event, printed map[test]*bytes.Buffer, w io.Writer) err
 	return nil
 }
 
-// end counts a test that ended with this action, having printed out.
+// end counts a test that ended with this action; out is what it printed.
 func (s *summary) end(action string, out *bytes.Buffer, w io.Writer) error {
 	switch {
 	case action == "skip":
@@ -103,7 +103,7 @@ func (s *summary) end(action string, out *bytes.Buffer, w io.Writer) error {
 	return nil
 }
 
-// endPackage counts a package that ended. If it failed, it shows what tests without an end have printed: a
+// endPackage counts a package that ended. If it failed, it shows the output of unfinished tests: a
 // panic or a timeout ends the process in the middle of them.
 func (s *summary) endPackage(e event, printed map[test]*bytes.Buffer, w io.Writer) error {
 	s.failed = s.failed || e.Action == "fail"

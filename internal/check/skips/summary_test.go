@@ -78,7 +78,7 @@ func ran(t *testing.T, text string) (*summary, *bytes.Buffer) {
 	write(t, dir, "sample_test.go", text)
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "-vet=off", "./...")
 	cmd.Dir = dir
-	out, _ := cmd.Output() // tests of it fail on purpose
+	out, _ := cmd.Output() // its tests fail on purpose
 
 	shown := new(bytes.Buffer)
 	s, err := read(bytes.NewReader(out), shown)

@@ -1,7 +1,6 @@
 // Package applog is an engine for tests: an append-only log with a periodic compaction. Nothing in
 // production runs it. It shows that an engine is one folder: scenarios, the simulator, the rules,
-// plans, proofs and reports get it from here and from one line in a list, and no other file knows
-// about it.
+// plans, proofs and reports get it from here and from one line in a list, and no other file refers to it.
 //
 // A write is appended to the log and acknowledged when an fdatasync has made it durable. Writes
 // that arrive during a sync share the next one. Periodically, all live data is rewritten through

@@ -66,7 +66,7 @@ func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
 	return r, m
 }
 
-// An engine that only its own files know works end to end: from a scenario to a recording, a diagnosis
+// An engine that only its own files refer to works end to end: from a scenario to a recording, a diagnosis
 // with its own cause, a plan, a proof, and the pages of all of them.
 func TestTheWholeWay(t *testing.T) {
 	pack := corerules.NewPack(all.Rules())

@@ -88,7 +88,7 @@ func compactionStall() rules.Rule {
 		// Appends that queued up during a compaction still wait after it has ended.
 		near := c.WithAftermath(compactions(c.One(compacting)))
 		fraction, pIn, pOut := c.Attributable(near)
-		// Without a contrast to the time outside of compactions, nothing speaks for them.
+		// Without a contrast with the time outside compactions, there is no evidence that they are the cause.
 		if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
 			return nil
 		}

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// profile is what a plan needs to know: the log can have its own volume.
+// profile holds the properties that matter to a plan: the log can have its own volume.
 func profile(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		LogWait: true, LogRecord: plan.Payload(sc),

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// Budgets writes the data volume's capacity as settings of these databases, with how to use each file and how
-// to go back.
+// Budgets writes the data volume's capacity as settings of these databases, with instructions for using and
+// undoing each file.
 func Budgets(l *emit.Transition, data budget.Budget) *emit.Part {
 	p := &emit.Part{}
 	for _, f := range []struct{ path, text, apply, back string }{

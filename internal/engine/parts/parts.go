@@ -1,5 +1,5 @@
 // Package parts defines what an engine consists of. Each engine declares its parts in one file of
-// its folder; missing parts are nil. The core packages know no engine and get their part from a
+// its folder; missing parts are nil. The core packages depend on no engine and get the engines' parts from a
 // [List].
 package parts
 
@@ -35,15 +35,15 @@ type Engine struct {
 	Start *starter.Template
 	// Fit makes scenarios from its recordings.
 	Fit *fit.Engine
-	// Plan says what to try for it.
+	// Plan describes what to try for it.
 	Plan plan.Profiler
 	// Deployment describes how it is deployed and configured.
 	Deployment func() emit.Deployment
 	// Container describes how it runs in a container. It requires a deployment.
 	Container func() discover.Container
-	// FileNames asks a server what data files hold, such as "orders" for a table's. An empty address stands
-	// for the server on this machine that has the files. Files of others, and unknown ones, are left out. It
-	// is nil if the names of its files say it.
+	// FileNames queries a server for the contents of data files, such as "orders" for a table's file. An
+	// empty address stands for the server on this machine that has the files. Files of other servers, and
+	// unknown ones, are left out. It is nil if the file names already show the contents.
 	FileNames func(ctx context.Context, address string, paths []string,
 		opt recognise.LiveOptions) (map[string]string, error)
 	// Profiles are its I/O profiles for probes: files profiles/NAME.yaml.
@@ -101,7 +101,7 @@ func (l List) Rules() []rules.Knowledge {
 		if e.Rules == nil {
 			continue
 		}
-		// Rules suggest commands with the engine's address, for which the first scheme stands.
+		// Rules suggest commands with the engine's address, which uses the first scheme.
 		k := e.Rules()
 		if len(e.Source.Schemes) > 0 {
 			k.Scheme = e.Source.Schemes[0]

@@ -1,4 +1,4 @@
-// Package postgres contains everything Plimsoll knows about PostgreSQL. This file assembles the
+// Package postgres collects Plimsoll's support for PostgreSQL. This file assembles the
 // parts from the packages below.
 package postgres
 
@@ -28,7 +28,7 @@ var profiles embed.FS
 var Engine = parts.Engine{
 	Engine: model.Spec,
 	Source: recognise.Engine{
-		Schemes: []string{"postgres", "postgresql"}, Port: "5432", // libpq takes both
+		Schemes: []string{"postgres", "postgresql"}, Port: "5432", // libpq accepts both
 		Open: func(_ context.Context, address string, opt recognise.LiveOptions) (source.Source, error) {
 			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 		},

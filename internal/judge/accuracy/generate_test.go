@@ -28,8 +28,8 @@ type incident struct {
 	everything []string
 }
 
-// A trouble is what an incident is drawn for. The first 500 seeds are drawn for none, and get whatever
-// chance brings.
+// A trouble is the kind of problem that an incident is generated to contain. The first 500 seeds target none,
+// so their problems are left to chance.
 type trouble int
 
 const (
@@ -69,7 +69,7 @@ type drawn struct {
 }
 
 // volume draws a volume: usually one with headroom, sometimes one with a low cap, credits that run out,
-// or bad episodes. If the incident is drawn for something else, the volume has headroom.
+// or bad episodes. If the incident targets something else, the volume has headroom.
 func (c chance) volume(in *incident, name string) drawn {
 	iops, mib := c.among(300, 16000), c.among(20, 1000)
 	if in.trouble != anyTrouble {
@@ -102,7 +102,7 @@ func (c chance) volume(in *incident, name string) drawn {
 	return d
 }
 
-// ofChance is the number of seeds drawn for no particular trouble. Chance alone hardly ever makes an
+// ofChance is the number of seeds that target no particular trouble. Chance alone hardly ever makes an
 // instance's limit or the CPUs the cause.
 const ofChance = 500
 
@@ -217,7 +217,7 @@ func (c chance) varying(rate int) string {
 	var steps []step
 
 	switch c.IntN(4) {
-	case 0: // a tide, as of a day
+	case 0: // a slow cycle, like a day's load
 		return fmt.Sprintf("{daily: {low: %d/s, high: %d/s, period: %ds}}", rate/pick(c, 10, 3), rate, pick(c, 60, 120, 240))
 	case 1: // dips: 15 % of the seconds have 5 to 60 % of the rate
 		for t := 0; t < seconds; t++ {
@@ -338,8 +338,8 @@ func etcd(c chance, in *incident) string {
 		members, c.arrivals(in.seed, c.among(50, 1500)), pick(c, 256, 1024, 8192))
 }
 
-// slowMembers makes the logs of two of three members slow. Whatever is granted to a volume is granted
-// to theirs.
+// slowMembers makes the logs of two of three members slow. A counterfactual that grants something to a volume
+// also grants it to these members' volumes.
 func (c chance) slowMembers(in *incident, wal, data drawn) string {
 	slow := fmt.Sprintf("{volumes: {wal: {type: custom, size: 100GiB, iops: %d, throughput: 100MiB/s, latency: {like: gp3, scale: %d%%}}}}", c.among(100, 3000), c.among(3000, 20000))
 	all := []drawn{wal, data}

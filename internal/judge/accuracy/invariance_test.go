@@ -71,7 +71,7 @@ func TestFindingsAreInvariant(t *testing.T) {
 	}
 }
 
-// severities returns those of a rule's findings as numbers from 0, the most severe first.
+// severities returns the severities of a rule's findings as numbers from 0, the most severe first.
 func severities(t *testing.T, rule string, all []ruletest.Series) (out []int) {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})

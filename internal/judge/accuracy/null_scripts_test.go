@@ -175,7 +175,7 @@ func feltSelectors(t *testing.T) (out [][]*labels.Matcher) {
 	return out
 }
 
-// make writes one recording. Unless on is set, only the clients are ever as in the case's stalls.
+// make writes one recording. Unless on is set, only the clients' series ever show the case's stalls.
 func (n *scriptNull) make(r *nullRecording, on bool) {
 	share := 0.04 + 0.12*r.rng.Float64()
 	clients := r.walk(n.stalled, r.episodes(share, 3, 12))

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// leastStall is the stalled time from which causes are counted. If a run stalls for less, how much of
+// leastStall is the minimum stalled time for causes to be counted. If a run stalls for less, how much of
 // it a counterfactual removes proves nothing, so no claim counts. If it does not stall at all, each
 // claimed cause is a false alarm.
 const leastStall = time.Second
@@ -63,7 +63,7 @@ func limits(felt map[string][]float64) map[string]float64 {
 	return out
 }
 
-// leastLimitS is the lowest latency from which a second counts as stalled.
+// leastLimitS is the lowest latency at which a second can count as stalled.
 const leastLimitS = 0.02
 
 // usuallyQuick reports whether each kind's usual latency is below what can be a stall. A database whose

@@ -23,7 +23,7 @@ import (
 // An Action is one thing to do. Its commands are lines for a POSIX shell, to be run in this order:
 // Look, Do, Check; Keep once it has helped; Undo if it has not.
 type Action struct {
-	Remedy  string `json:"remedy"` // as `prove --fix` takes it
+	Remedy  string `json:"remedy"` // as `prove --fix` accepts it
 	Title   string `json:"title"`
 	Rule    string `json:"rule"` // of the finding that calls for it
 	Subject string `json:"subject"`
@@ -85,8 +85,8 @@ type Marked struct {
 // A Source is a source that was read. Host is the host that it names; "" if none.
 type Source struct {
 	Kind, Name, Engine, Version, Host string
-	// Again is what to give a command that samples it again, such as its address with its user, if that is
-	// not its name.
+	// Again is the argument for a command that samples it again, such as its address with its user, if that
+	// differs from Name.
 	Again string
 }
 

@@ -87,7 +87,7 @@ func Describe(pack *rules.Pack, database string, remedy *rules.Remedy, values ru
 		if e.Database == database {
 			renderer.w.client = e.Client
 		}
-		// A command for Azure stands for any engine, unless the remedy's own engine has one.
+		// Any engine's Azure command serves as the example, unless the remedy's own engine has one.
 		if e.AzureCommand != "" && (renderer.values["azure"] == "" || e.Database == database) {
 			renderer.values["azure"] = rules.Value(e.AzureCommand)
 		}
@@ -100,7 +100,7 @@ func Describe(pack *rules.Pack, database string, remedy *rules.Remedy, values ru
 		r := &remedy.Recipes[i]
 		places := r.Places
 		if len(places) == 0 {
-			// A recipe without places is for all that no earlier recipe names.
+			// A recipe without places applies to every place that no earlier recipe names.
 			places = others(remedy.Recipes[:i])
 		}
 

@@ -101,7 +101,7 @@ func proofOf(c *rules.Case, chosen choice, setting Setting) proof {
 		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,
 			"plimsoll prove " + recorded + " after" + times + fix}
 	case setting.Kept != "" && of.Kind != "prometheus" && live(of.Name):
-		// The fix need not wait for more: what was sampled is the time before it.
+		// The fix need not wait for more samples: those taken so far cover the time before it.
 		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,
 			"plimsoll prove " + shellword.Quote(setting.Kept) + " after" + fix}
 		if have := setting.Span.To.Sub(setting.Span.From); have < needed {
@@ -127,7 +127,8 @@ func proofOf(c *rules.Case, chosen choice, setting Setting) proof {
 	return out
 }
 
-// samples are the words for a recording of a live source and of the other live sources, such as the host.
+// samples returns the command-line arguments that record a live source and the other live sources, such as
+// the host.
 func samples(of Source, all []Source) string {
 	words := []string{shellword.Quote(cmp.Or(of.Again, of.Name))}
 	for _, x := range all {

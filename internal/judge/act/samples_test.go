@@ -2,7 +2,8 @@ package act
 
 import "testing"
 
-// What was sampled live is sampled again by the same arguments: the address with its user, and the host.
+// Sources that were sampled live are sampled again with the same arguments: the address with its user, and
+// the host.
 func TestSamples(t *testing.T) {
 	server := Source{Kind: "postgres", Name: "postgres://db-1:5432/shop", Engine: "postgres", Again: "postgres://me@db-1:5432/shop"}
 	socket := Source{Kind: "postgres", Name: "postgres:///shop?host=/run/pg&port=5433", Again: "postgres://me@/shop?host=/run/pg&port=5433"}

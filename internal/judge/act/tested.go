@@ -37,7 +37,7 @@ var parameters = []string{
 // orders are the fixes that order more of a volume.
 var orders = []string{"raise-iops", "raise-throughput", "raise-both"}
 
-// trials are all trials. A test compares them with this package's tests.
+// trials lists all trials. A test compares the list with this package's tests.
 var trials = []trial{
 	{"TestDirtyBytesRestored", onRealThing, rules.Host, "", []string{"dirty-bytes"}},
 	{"TestWritebackThrottlingRestored", onRealThing, rules.Host, "", []string{"writeback-throttling"}},
@@ -67,7 +67,7 @@ var trials = []trial{
 	{"TestPodResizeRestored", localOnly, rules.Kubernetes, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestIOLimitRestored", withStandIn, rules.Host, "", []string{"io-limit"}},
 	{"TestSyncSpeedRestored", withStandIn, rules.Host, "", []string{"sync-speed"}},
-	// It orders in every cloud, and in one that no source shows.
+	// This test orders volumes in every cloud, and in one that no source identifies.
 	{"TestVolumesRestored", withStandIn, rules.Host, "", orders},
 	{"TestVolumesRestored", withStandIn, rules.Kubernetes, "", orders},
 	{"TestVolumesRestored", withStandIn, rules.RDS, "", orders},

@@ -75,8 +75,8 @@ func whereIs(input *rules.Case, setting Setting) *where {
 		}
 	}
 
-	// The server's own settings are more exact than an address: an instance of Aurora is named like any other
-	// of RDS, and Cloud SQL is usually reached by an IP address.
+	// The server's own settings are more exact than an address: an Aurora instance is named like any other
+	// RDS instance, and Cloud SQL is usually reached by an IP address.
 	if place := rules.Place(input.Facts[ofService]); slices.Contains(rules.Services, place) {
 		location.place, location.known = place, true
 	}
@@ -101,7 +101,7 @@ func whereIs(input *rules.Case, setting Setting) *where {
 }
 
 // serviceOf returns the provider's service that a host name belongs to, and the names in it that its commands
-// take; "" if it is none of those with commands.
+// take; "" if it belongs to no service that has commands.
 //
 // RDS: NAME.ID.REGION.rds.amazonaws.com is an instance. NAME.cluster-ID and NAME.cluster-ro-ID are endpoints
 // of the cluster NAME; the NAME of cluster-custom-ID, global-ID and proxy-ID is that of an endpoint alone.

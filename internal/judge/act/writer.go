@@ -14,7 +14,7 @@ import (
 // to the sources.
 const findWriter = "find-writer"
 
-// A writer is a program on this host that wrote much of all bytes, as reported by the host source.
+// A writer is a program on this host that wrote a large share of all bytes, as reported by the host source.
 type writer struct {
 	name, pid string
 	devices   []string // of its open files
@@ -56,7 +56,7 @@ func writerOf(c *rules.Case, device string) (writer, bool) {
 	return all[i], true
 }
 
-// diagnosis is the command that diagnoses a writer, if it is a database server that Plimsoll knows.
+// diagnosis is the command that diagnoses a writer, if it is a database server that Plimsoll supports.
 func (w writer) diagnosis(pack *rules.Pack) (product, command string) {
 	for _, e := range pack.Engines() {
 		if !slices.Contains(e.Programs, w.name) {

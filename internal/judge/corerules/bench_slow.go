@@ -54,7 +54,7 @@ func clientsSlowest() rules.Rule {
 	return r
 }
 
-// slowest judges one operation. Stalled time that was found says more than its longest operation.
+// slowest judges one operation. If stalled time was found, it is reported instead.
 func slowest(r rules.Rule, input *rules.Case, t timeline.Track) (rules.Finding, bool) {
 	ops, waited := t.Values, input.SameAs(rules.BenchTime, t.Labels.Get, rules.BenchBy)
 	if waited == nil || input.Stall.Any() {

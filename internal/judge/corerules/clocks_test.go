@@ -37,7 +37,7 @@ func TestClockShiftByChance(t *testing.T) {
 			byChance++
 		}
 
-		// The same bursts, with stalls in eight of them, seen by a clock that is 45 s ahead.
+		// The same bursts, with stalls in eight of them, timed by a clock that is 45 s ahead.
 		stalls = make(timeline.Mask, n)
 		for i, e := range bursts.Episodes() {
 			for k := e.First - 45; k < e.Last-45 && i%2 == 0; k++ {

@@ -162,7 +162,7 @@ func alwaysBusy(input *rules.Case, device string) (busyDevice, bool) {
 		}
 	}
 
-	// A device that makes requests wait for half of the time only is not always full: something
+	// A device that makes requests wait only half of the time is not always full: something
 	// changed, which other rules look for.
 	if long := timeline.Where(awaits, func(s float64) bool { return s >= longWaitS/2 }); rules.Share(
 		long,

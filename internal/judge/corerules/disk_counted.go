@@ -10,11 +10,11 @@ import (
 // EBS counts the time that a volume was over each of its limits separately. These are totals, so
 // they are exact at any sampling period, and even a stall of half a second is in them.
 const (
-	// countedShare is the share of its busy time in the stalls for which a device must have been over a
+	// countedShare is the share of a device's busy time in the stalls for which it must have been over a
 	// limit.
 	countedShare = 0.55
-	// asBusyAs is the part of the busiest device's time that a device must have been busy in the
-	// stalls: clients do not wait for a less busy device, even if it is at its limit.
+	// asBusyAs is the minimum ratio of a device's busy time in the stalls to that of the busiest device:
+	// clients do not wait for a less busy device, even if it is at its limit.
 	asBusyAs = 0.9
 )
 

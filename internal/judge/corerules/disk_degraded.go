@@ -57,7 +57,8 @@ func diskDegraded() rules.Rule {
 				burstEnded(c, s) != nil {
 				continue // the whole host is slow: disk/instance-burst-exhausted
 			}
-			// A stacked device is slow because its leg is, or by itself: disk/layer-slow.
+			// A stacked device is slow either by itself or because one of its legs is; disk/layer-slow
+			// reports both.
 			if rules.Stacked(s.Device) &&
 				(slices.ContainsFunc(all, func(o *rules.Slowdown) bool { return !rules.Stacked(o.Device) }) ||
 					slices.ContainsFunc(layerLosses(c), func(l *layerLoss) bool { return l.Device == s.Device })) {
@@ -79,8 +80,8 @@ func degraded(r rules.Rule, input *rules.Case, slowdown *rules.Slowdown) rules.F
 	input.Unsure(&finding, slowdown.Slow)
 	finding.Windows = input.Windows(slowdown.Cells.Close(3))
 
-	// Without a database that waits, and without another device that stayed quick, the only witness is
-	// the device itself, and its latencies may naturally vary that much.
+	// Without a database that waits, and without another device that stayed quick, the only evidence comes
+	// from the device itself, whose latencies may naturally vary that much.
 	if witnessed := input.Stall.IsDatabase || len(slowdown.Quick) > 0; witnessed {
 		finding.Foremost = true
 	} else {

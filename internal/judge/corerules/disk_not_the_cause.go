@@ -18,8 +18,8 @@ const (
 	idleFlush      = 0.30  // share of the stalled time with a device in a flush
 	idleQueued     = 0.30  // share of the stalled time in stalls with a queue burst
 	worstSeconds   = 6
-	// Averaged over a long interval, a few seconds in which the device was never idle do not show. From
-	// coarseStepS on the limits are stricter.
+	// Averaged over a long interval, a few seconds in which the device was never idle do not show. At
+	// coarseStepS and above the limits are stricter.
 	coarseStepS      = 5.0
 	coarseBusyMedian = 0.20
 	coarseBusyP95    = 0.50

@@ -101,7 +101,7 @@ func bootDevice(rule rules.Rule, input *rules.Case, device string) (rules.Findin
 		return rules.Finding{}, false
 	}
 
-	// An exporter's page does not say how long it counts.
+	// An exporter's page does not say how long it has been counting.
 	exact := input.Facts[sinceFact] == "boot"
 	if exact {
 		said["busy"], said["rate"] = rules.Part(busy), rules.Number(rate)

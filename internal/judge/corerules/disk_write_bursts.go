@@ -13,7 +13,7 @@ import (
 const (
 	burstLeast   = 1_000_000 // bytes per second; fewer do not fill a device
 	burstStalls  = 0.5       // of the stalled time in bursts
-	burstCalm    = 2.0       // times as long calm as stalled: a burst is an exception
+	burstCalm    = 2.0       // calm time as a multiple of stalled time: a burst is an exception
 	burstSamples = 3         // calm ones, to know what is usual
 )
 
@@ -82,7 +82,7 @@ func writeBurst(r rules.Rule, input *rules.Case, dev string, full timeline.Mask)
 	queue := timeline.Quantile(timeline.At(get(rules.DiskQueue), cells), 0.5)
 	finding := r.Finding(dev)
 	finding.Weight = share
-	// The device is the only witness: the OS may write its page cache while no client waits.
+	// Only the device's figures show this: the OS may write its page cache while no client waits.
 	finding.Severity = rules.LessThanCritical(input.SeverityOf(share))
 	input.Unsure(&finding, full)
 	finding.Windows = input.Windows(cells.Close(3))

@@ -32,7 +32,7 @@ func hostIOThrottled() rules.Rule {
 			return nil // a wait that carries over from one interval to the next looks like this too
 		}
 		if rules.Share(input.ContainersHeldBack(), cells.And(input.Stall.Cells)) >= 0.5 {
-			return nil // container/io-limit knows the limit that this rule only infers
+			return nil // container/io-limit reports the limit that this rule only infers
 		}
 
 		f, ok := rule.Condition(input, "host", cells)

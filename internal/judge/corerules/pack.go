@@ -1,5 +1,5 @@
-// Package corerules is the rules that belong to no engine: those about clients, disks, hosts, containers
-// and missing evidence. Package rules has the language that they are written in.
+// Package corerules contains the rules that belong to no engine: those about clients, disks, hosts,
+// containers and missing evidence. Package rules defines the language that they are written in.
 //
 // Each rule has one file here, one script in testdata with a positive, a negative and a
 // not-measurable case, and one page in docs/rules.

@@ -11,7 +11,7 @@ import (
 const auroraStorage = "Aurora has no volume to change: its storage grows by itself, and the instance class limits what one server gets from it. " +
 	"aws rds modify-db-cluster --storage-type aurora-iopt1 changes the price of I/O, not its speed. If aws rds describe-db-clusters shows an Engine that does not begin with aurora, it is a Multi-AZ DB cluster of RDS: aws rds modify-db-cluster takes --iops and --allocated-storage, and storage cannot shrink again"
 
-// atLeast raises the variables to what is ordered, never lowers them.
+// atLeast raises the variables to what is ordered, and never lowers them.
 func (o order) atLeast() (out []rules.Command) {
 	if o.iops {
 		out = append(out, rules.OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`)...)
@@ -50,7 +50,8 @@ func (o order) onAzureDB() rules.Recipe {
 		Check: rules.Tool(show),
 		Undo:  slices.Concat(load, ordered(modify(`"$TIER"`), saved)),
 		Kept:  "it lasts",
-		// The service's own pages name no pause (Azure Database for PostgreSQL, "Premium SSD v2", 2026).
+		// The service's own documentation mentions no minimum interval (Azure Database for PostgreSQL,
+		// "Premium SSD v2", 2026).
 		Cost:  "Azure's disks have a pause, which the service may have too: a tier can be lowered again only 12 hours after it was raised, and a Premium SSD v2 changed four times in 24 hours; the undo waits for that; storage never shrinks",
 		Notes: []string{"The server's compute size limits IOPS, too. More than that buys nothing."}}
 }
@@ -77,7 +78,8 @@ func (o order) onCloudSQL() rules.Recipe {
 		` ;; '') false ;; *) echo "the limits of $TYPE follow its size, which cannot shrink again" ;; esac`
 	load := load(`TYPE IOPS MIBS`, saved)
 	return rules.Recipe{Places: []rules.Place{rules.CloudSQL},
-		// The connection name has the project: instances have the same names in several.
+		// The connection name contains the project, because instances in different projects may have the same
+		// name.
 		Look: append(rules.Tool(`gcloud sql instances describe `+instance+
 			` --format 'value(connectionName,databaseVersion,state)'`), rules.SavedOnce(saved, show)...),
 		Do:    slices.Concat(load, o.atLeast(), rules.OnShell(modify)),

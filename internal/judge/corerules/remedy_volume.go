@@ -44,8 +44,8 @@ func load(variables, saved string) []rules.Command {
 	return rules.OnShell(first + `=; read -r ` + variables + ` < ` + saved)
 }
 
-// ordered removes the saved state once the API accepted the order. It may refuse the undo for hours, because
-// the change before it has not completed.
+// ordered removes the saved state once the API has accepted the order. The API may refuse the undo for hours,
+// because the change before it has not completed.
 func ordered(modify, saved string) []rules.Command {
 	return rules.OnShell(`{ ` + modify + `; } && rm ` + saved)
 }
@@ -206,7 +206,7 @@ func (o order) onGoogle(first []rules.Command, places ...rules.Place) rules.Reci
 	load := load(`TYPE IOPS MIBS`, saved)
 	r := rules.Recipe{
 		Places: places, Clouds: []rules.Cloud{rules.Google},
-		// Names are the same in several projects; the link has the project.
+		// Disks in different projects may have the same name; the link contains the project.
 		Look: slices.Concat(first, rules.Tool(`gcloud compute disks describe `+disk+` --zone `+zone+
 			` --format 'value(selfLink,users.basename())'`), rules.SavedOnce(saved, show)),
 		Do:    slices.Concat(load, want, rules.OnShell(modify)),
@@ -247,8 +247,8 @@ func (o order) onRDS() rules.Recipe {
 	modify := `if [ "$TYPE" = gp3 ] && [ "${SIZE:?the API did not answer}" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` +
 		db + ` --allocated-storage "$SIZE"` + options + ` --apply-immediately; else test -n "$TYPE" &&` +
 		` echo "$TYPE of $SIZE GiB: nothing to order below 400 GiB of gp3, and storage cannot shrink again"; fi`
-	// Storage autoscaling may have grown it since look. IOPS are ordered with the present size; another one is
-	// rounded up to 10 % more, permanently (botocore 1.43, rds, ModifyDBInstance).
+	// Storage autoscaling may have grown it since look. IOPS are ordered with the present size; another one
+	// is rounded up to 10 % more, permanently (botocore 1.43, rds, ModifyDBInstance).
 	load := append(load(`TYPE SIZE IOPS MIBS STATUS`, saved),
 		rules.Tool(`SIZE=$(`+of+` --query 'DBInstances[0].AllocatedStorage' --output text)`)...)
 	return rules.Recipe{Places: []rules.Place{rules.RDS},
@@ -258,8 +258,8 @@ func (o order) onRDS() rules.Recipe {
 		Check: rules.Tool(show),
 		Undo:  slices.Concat(load, ordered(modify, saved)),
 		Kept:  "it lasts",
-		// RDS User Guide, "Modifying settings for Provisioned IOPS SSD storage" (2026); older editions have a
-		// pause of six hours instead of four changes a day.
+		// RDS User Guide, "Modifying settings for Provisioned IOPS SSD storage" (2026); older editions state
+		// a minimum interval of six hours instead of four changes a day.
 		Cost:  "the instance stays in the state storage-optimization for hours and can be slower meanwhile; its storage can be changed again only after that, and four times in 24 hours: the undo has to wait for that, too, and the API may round a figure that is lowered up to 10 % above the present one: check after it; storage never shrinks",
 		Notes: []string{"IOPS and throughput can be ordered only for instances with gp3 of 400 GiB or more (Oracle: 200). Growing a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
 }

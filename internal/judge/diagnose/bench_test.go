@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/testkit"
 )
 
-// BenchmarkDay diagnoses a day of one-second samples of a MongoDB under a steady load: every metric the
-// rules read, in chunks of 300 samples as in FTDC.
+// BenchmarkDay diagnoses a day of one-second samples of a MongoDB server under a steady load: every metric
+// the rules read, in chunks of 300 samples as in FTDC.
 func BenchmarkDay(b *testing.B) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	fillDay(b, mem, 86400)

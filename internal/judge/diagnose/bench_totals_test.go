@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/testkit"
 )
 
-// The totals of a benchmark's run are one interval. Wherever it lies on the grid of minutes, nothing shows when
-// something stalled: it is not a run of two minutes without a stall.
+// The totals of a benchmark's run are one interval. Wherever the interval falls on the grid of minutes, it
+// does not show when something stalled: it is not a run of two minutes without a stall.
 func TestTotalsOfARunOnAnyGrid(t *testing.T) {
 	const operations, waitedS, slowestS = 10_000, 239.9, 8.8
 	pairs := []string{"benchmark", "sysbench", "operation", "transactions", "kind", "transaction"}

@@ -61,7 +61,7 @@ func benchmarkCapture(b *testing.B, chunks int) {
 }
 
 // BenchmarkRecordingOfAMonth goes from a recording's folder to the verdict: thirty days of one-second
-// samples of a host and a MongoDB, with five incidents.
+// samples of a host and a MongoDB server, with five incidents.
 func BenchmarkRecordingOfAMonth(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it reads a month")

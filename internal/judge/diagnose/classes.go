@@ -344,7 +344,7 @@ func instancesPlot(c *rules.Case, all []*classes, slots int) Plot {
 			continue
 		}
 
-		// The plot states the operations behind a point. Of several instances, the fewest count.
+		// The plot states the number of operations behind a point: with several instances, the lowest.
 		for i, n := range operations.Values {
 			if at := &p.Operations.Values[i]; *at == nil || n != nil && *n < **at {
 				*at = n

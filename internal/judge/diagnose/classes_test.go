@@ -19,13 +19,13 @@ import (
 // fsyncEdges are the bounds of the classes of etcd's histograms, in seconds, a factor of two apart.
 var fsyncEdges = []float64{0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192}
 
-// A member is an etcd with the given fdatasync latencies in each second.
+// A member is an etcd member with the given fdatasync latencies in each second.
 type member struct {
 	name    string
 	seconds [][]float64
 }
 
-// noon is when members begin.
+// noon is when the members' recordings begin.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // recorded returns what scraping members once a second gives.

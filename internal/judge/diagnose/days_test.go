@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/testkit"
 )
 
-// days begins when the recording does.
+// days is when the recording begins.
 var days = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
 // An event is a scenario that runs for ten minutes, once, some time into the recording.
@@ -34,7 +34,7 @@ type event struct {
 	fix string
 }
 
-// usually is the scenario while nothing happens: a MongoDB with headroom on a separate volume.
+// usually is the scenario while nothing happens: a MongoDB server with headroom, on a separate volume.
 const usually = `plimsoll: 1
 name: some days
 seed: 1

@@ -29,7 +29,7 @@ type Plot struct {
 	Title  string
 	Unit   string
 	Signal string // the signal its series were read from; "" if several
-	// LimitS, if not 0, is the latency from which an interval is stalled.
+	// LimitS, if not 0, is the latency at or above which an interval is stalled.
 	LimitS float64
 	Tracks []Track
 	// Percentiles marks series of percentiles. A point is then computed from all operations of its
@@ -151,7 +151,7 @@ func detail(input *rules.Case, runs []timeline.Episode, slots int) *Detail {
 	return out
 }
 
-// enginePlots returns the signals that engines want plotted.
+// enginePlots returns the signals that the engines list as plots.
 func enginePlots(c *rules.Case) (out []rules.Plot) {
 	for _, e := range c.Pack.Engines() {
 		out = append(out, e.Plots...)

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/testkit"
 )
 
-// For a PostgreSQL and its volume, Felt finds exactly the stalls that a whole diagnosis finds.
+// For a PostgreSQL server and its volume, Felt finds exactly the stalls that a whole diagnosis finds.
 func TestFeltIsWhatIsJudged(t *testing.T) {
 	var in []recording.Reader
 	for _, name := range []string{"postgres.prom.gz", "node.prom.gz", "iostat.log"} {

@@ -135,8 +135,8 @@ func (j *judged) meets(x *judged) bool {
 	return false
 }
 
-// same reports whether two are the same incident, found once around each of two that only the
-// coarse grid separated.
+// same reports whether two are the same incident, found twice: around each of two coarse incidents that only
+// the coarse grid separated.
 func (j *judged) same(x *judged) bool {
 	const apart = 0.5 // of the shorter one's stalled time
 	if j.whole.Grid.Step() != x.whole.Grid.Step() || !j.meets(x) {

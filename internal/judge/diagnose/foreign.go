@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// deviceOwnership knows which devices of a host are not used by the database's files. That is known
-// only if the engine reports its data directory and the host its mounts.
+// deviceOwnership determines which devices of a host are not used by the database's files. That is known only
+// if the engine reports its data directory and the host its mounts.
 type deviceOwnership struct {
 	c *rules.Case
 	// own are the device of the data directory, the devices below it, and those mounted inside it;

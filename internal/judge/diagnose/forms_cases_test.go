@@ -158,7 +158,7 @@ func TestCachePressureAtCheckpoints(t *testing.T) {
 	}
 }
 
-// An etcd that makes one fdatasync after the other, 1,105 per second at 0.7 to 1.4 ms each, keeps its
+// An etcd member that makes one fdatasync after another, 1,105 per second at 0.7 to 1.4 ms each, keeps its
 // volume busy all the time. More IOPS would not help.
 func TestOneSyncAfterTheOther(t *testing.T) {
 	edges := []string{"0.001", "0.002", "0.004", "0.008", "0.016", "0.032", "0.064", "0.128", "0.256", "0.512", "1.024", "2.048", "4.096", "8.192"}

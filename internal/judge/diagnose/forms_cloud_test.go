@@ -95,7 +95,7 @@ func TestLogVolumeOfRDSIsFull(t *testing.T) {
 	}
 }
 
-// A PostgreSQL whose checkpoints leave all writing to their fsync: for 20 s of every five minutes,
+// A PostgreSQL server whose checkpoints leave all writing to their fsync: for 20 s of every five minutes,
 // commits fall from 5,000 to 800 per second.
 func TestCheckpointsInOneGo(t *testing.T) {
 	in := func(s float64) bool { return between(s, 300, 255, 275) }

@@ -31,7 +31,7 @@ func about(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// A PostgreSQL has a checkpoint every five minutes, paced over 270 s. It writes 450 MB of WAL between
+// A PostgreSQL server has a checkpoint every five minutes, paced over 270 s. It writes 450 MB of WAL between
 // two of them, and 565 MB would request one. It uses 80 of 100 connections, and its oldest transaction
 // ID has an age of 193.6 million; at 200 million everything is frozen.
 func TestHeadroomOfPostgres(t *testing.T) {
@@ -64,7 +64,7 @@ func TestHeadroomOfPostgres(t *testing.T) {
 	about(t, "the age", left(t, r, "freeze_age").Most.Value, 193.6e6)
 }
 
-// An IRIS whose write daemon uses 64 of the 80 s in its cycle, on a disk that fills up.
+// An IRIS server whose write daemon uses 64 of the 80 s in its cycle, on a disk that fills up.
 func TestHeadroomOfIRIS(t *testing.T) {
 	r := forms(t, 15*time.Second, 2*time.Hour).
 		gauge(func(float64) float64 { return 64000 }, "iris_wd_cycle_time").gauge(func(float64) float64 { return 40000 }, "iris_wd_write_time").

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// histogram writes a histogram as Prometheus' client libraries do: rate operations per second, each
-// share of which took up to its edge. Edges and shares have the same length and are cumulative.
+// histogram writes a histogram as Prometheus' client libraries do: rate operations per second, of which the
+// share upTo(s)[k] took at most edges[k]. Both have the same length and are cumulative.
 func (w *written) histogram(name, member string, rate func(s float64) float64, edges []string, upTo func(s float64) []float64, mean func(s float64) float64) *written {
 	for k, le := range append(slices.Clone(edges), "+Inf") {
 		w.counter(func(s float64) float64 {
@@ -123,8 +123,8 @@ func TestTheSlowMemberIsFirst(t *testing.T) {
 	}
 }
 
-// mongod adds the metrics of a MongoDB under mongodb_exporter's names: rate writes per second, each of which
-// takes latency seconds.
+// mongod adds a MongoDB server's metrics under mongodb_exporter's names: rate writes per second, each of
+// which takes latency seconds.
 func (w *written) mongod(rate, latency func(s float64) float64) *written {
 	for _, op := range []string{"writes", "reads", "commands"} {
 		share := 1.0

@@ -112,7 +112,7 @@ func (w *written) cloudwatch(id string, of func(s float64) did) *written {
 	return w
 }
 
-// postgres writes a PostgreSQL as postgres_exporter does.
+// postgres writes a PostgreSQL server's metrics as postgres_exporter does.
 func (w *written) postgres(commits, active func(s float64) float64) *written {
 	w.counter(commits, "pg_stat_database_xact_commit", "datname", "shop").
 		counter(func(float64) float64 { return 0.1 }, "pg_stat_database_xact_rollback", "datname", "shop").

@@ -146,7 +146,7 @@ func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.
 		}
 
 		for k := range found[i].Evidence {
-			// A rule may not know when it saw the evidence, but it was within the case's time.
+			// A rule may not record when it saw the evidence, but it was within the case's time.
 			if e := &found[i].Evidence[k]; e.From.IsZero() || e.To.IsZero() {
 				e.From, e.To = c.Whole().From, c.Whole().To
 			}

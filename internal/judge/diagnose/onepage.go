@@ -109,7 +109,7 @@ func startOf(s recording.Series) time.Time {
 	return time.UnixMilli(int64(s.Points[0].F * 1000))
 }
 
-// singlePage is like onePage, but returns the error because if there is no such page.
+// singlePage is like onePage, but returns the error in because if there is no such page.
 func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics []recording.Metric,
 	because error) (*page, error) {
 	if !slices.ContainsFunc(pack.Rules(), func(r rules.Rule) bool { return r.Sums && has(pack, holding, r) }) {
@@ -182,7 +182,7 @@ func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Se
 		}
 
 		points := []promql.FPoint{{T: p.to.UnixMilli(), F: s.Points[0].F}}
-		// A gauge is a value of the moment; only counters began at zero.
+		// A gauge is an instantaneous value; only counters began at zero.
 		if metric := l.Get(model.MetricNameLabel); counts(metric) || p.counters[metric] {
 			points = append([]promql.FPoint{{T: p.from.UnixMilli()}}, points...)
 		}

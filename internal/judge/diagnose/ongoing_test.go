@@ -13,7 +13,7 @@ import (
 
 var noonThen = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
-// stalledUntil is a MongoDB whose writes take a second for eight seconds of each minute, until the
+// stalledUntil is a MongoDB server whose writes take a second for eight seconds of each minute, until the
 // given second.
 func stalledUntil(t *testing.T, until, seconds int) recording.Reader {
 	t.Helper()

@@ -30,7 +30,7 @@ type Options struct {
 	// Incident, if not 0, is the incident that the report's fields and plots describe. With 0, the
 	// fields describe the first one and the plots the whole time.
 	Incident int
-	// SlowFromS, if not 0, is the mean latency in seconds from which an interval is stalled,
+	// SlowFromS, if not 0, is the mean latency in seconds at or above which an interval is stalled,
 	// regardless of the usual latency.
 	SlowFromS float64
 	// Marks are in addition to those in the recordings.

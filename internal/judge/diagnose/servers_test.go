@@ -44,7 +44,7 @@ func TestMoreHarm(t *testing.T) {
 			"",
 		), stalledReport("long", "etcd", 50, Info), stalledReport("alarmed", "etcd", 0, Critical), stalledReport("also calm", "etcd", 0, ""),
 	}
-	all[1].Findings = []Finding{{Kind: Refutation, Severity: Critical}} // which is no harm
+	all[1].Findings = []Finding{{Kind: Refutation, Severity: Critical}} // which does not count as harm
 	slices.SortStableFunc(all, moreHarm)
 	var got []string
 	for _, r := range all {
@@ -133,7 +133,7 @@ func TestFirstLetters(t *testing.T) {
 	}
 }
 
-// values are a series with a value a minute.
+// values returns a series with one value per minute.
 func values(all ...float64) []recording.Series {
 	s := recording.Series{}
 	for i, x := range all {
@@ -156,7 +156,7 @@ func TestNearestPeriod(t *testing.T) {
 	}
 }
 
-// A value that stays the same was not exported anew.
+// An unchanged value does not count as a new export.
 func TestChangesEvery(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
@@ -174,7 +174,7 @@ func TestChangesEvery(t *testing.T) {
 	}
 }
 
-// When a process began is believed only if it is a time of this century or the last.
+// A process start time is accepted only if it is in this century or the last.
 func TestStartOf(t *testing.T) {
 	of := func(name string, values ...float64) recording.Series {
 		s := recording.Series{Labels: labels.FromStrings("__name__", name)}

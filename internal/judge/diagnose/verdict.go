@@ -15,8 +15,8 @@ import (
 // verdict to present it as the reason.
 const minExplained = 0.25
 
-// nearStall is the fraction of the stall threshold from which the verdict also states the
-// threshold: the reader should see how close it was.
+// nearStall is the fraction of the stall threshold at or above which the verdict also states the threshold:
+// the reader should see how close it was.
 const nearStall = 0.5
 
 // headlineIncidents is how many incidents the headline describes.

@@ -72,7 +72,7 @@ func TestVerdictWithoutClients(t *testing.T) {
 	}
 }
 
-// nearly is a PostgreSQL on sdb whose commits take 40 ms for ten seconds, next to a backup that moves
+// nearly is a PostgreSQL server on sdb whose commits take 40 ms for ten seconds, next to a backup that moves
 // much more data on its own disk, sda.
 const nearly = `load 1s
     pg_stat_database_xact_commit{datname="bench"} 0+500x60

@@ -9,9 +9,9 @@
 // `plimsoll diagnose` on a recording of the same samples.
 //
 // It is also cheaper. A diagnosis reads about fifty series per database. One request returns all of
-// them for one database and three hours, bounded in bytes. A single query for all databases would
-// have to be in memory as a whole, twice, before the first could be judged. Before reading samples,
-// fleet counts the series and estimates their samples ([Census.Estimate]), and refuses to run a
+// them for one database and three hours, bounded in bytes. The response to a single query for all databases
+// would have to be in memory as a whole, twice, before the first database could be judged. Before reading
+// samples, fleet counts the series and estimates their samples ([Census.Estimate]), and refuses to run a
 // query that is too large.
 //
 // It then counts what databases have in common ([Group]): the same rule, on how many of them, for

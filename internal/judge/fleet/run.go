@@ -360,7 +360,7 @@ func (d *Database) fill(r *diagnose.Report) {
 	}
 }
 
-// list takes the verdict and the findings of a report.
+// list copies the verdict and the findings of a report into d.
 func (d *Database) list(r *diagnose.Report) {
 	d.Verdict, d.Findings, d.Severity = r.Verdict, []Finding{}, ""
 	for _, f := range r.Findings {

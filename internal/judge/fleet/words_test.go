@@ -49,8 +49,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Groups are causes first, then symptoms, and remarks last of each. Within that the request decides; an unknown
-// price is not a price of zero.
+// Groups list causes before symptoms, with remarks last within each kind. Otherwise the requested rank
+// decides the order; an unknown price is not a price of zero.
 func TestRank(t *testing.T) {
 	usd := func(x float64) *Price { return &Price{MonthlyUSD: x} }
 	all := []Group{
@@ -108,7 +108,7 @@ func stored(instance, replica, device string, samples int) recording.Series {
 }
 
 // A label that is on every series and differs between those of one exporter says where they are stored. Of
-// the replicas of a series the fullest stays.
+// the replicas of a series, the one with the most samples is kept.
 func TestReplicas(t *testing.T) {
 	two := []recording.Series{
 		stored("db1:9100", "a", "sda", 10),
@@ -189,7 +189,7 @@ func TestNearNames(t *testing.T) {
 	}
 }
 
-// A list ends in the number of those left out; a server's name has its group's once.
+// A list ends with the number of omitted entries; a server's name contains its group's name only once.
 func TestNames(t *testing.T) {
 	texts := []string{"a", "b", "c"}
 	if got := fmt.Sprint(first(texts, 3), first(texts, 2), texts); got != "[a b c] [a b 1 more] [a b c]" {
@@ -202,8 +202,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Twice a limit is priced from the limit that was bought, which the measured level is near, and only if it is for
-// sale.
+// The price of twice a limit is based on the limit that was bought, inferred from the measured level, and is
+// given only if twice the limit is for sale.
 func TestTwice(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Where the knowledge of a limit comes from.
+// The sources of a limit's value.
 const (
 	Given    = "given"    // by the user, as a type and a size
 	Measured = "measured" // a source reports it

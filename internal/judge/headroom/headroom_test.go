@@ -108,7 +108,7 @@ func TestCreditsThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// st1's credits are bytes: 500 GiB have that many, and earn 20 MiB/s.
+// st1's credits are bytes: a volume of 500 GiB holds 500 GiB of credits, and earns 20 MiB/s.
 func TestByteCreditsEnd(t *testing.T) {
 	rate := 60.0 * float64(units.MiB)
 	r := record(time.Second, 1000).add(rules.DiskOps, "device", "data", always(60)).add(rules.DiskMoved, "device", "data", always(rate))
@@ -256,7 +256,7 @@ func TestNoEndThatIsNotCarried(t *testing.T) {
 		t.Errorf("ends %+v, trend %+v", h.Ends, h.Trend)
 	}
 
-	// A load that starts during the recording fills more than one that was already there.
+	// A load that has just started fills the disk faster than it does later.
 	brief := record(time.Second, 200).add(rules.FilesystemSize, "device", "sdb", always(21e9)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 20e9 - 3e7*s })
 	if h := find(t, headroom.Of(brief.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil {

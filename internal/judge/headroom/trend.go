@@ -72,7 +72,7 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 		return t, nil
 	}
 
-	// If the slowest growth takes many times longer than the estimate, no date is honest.
+	// If the slowest growth takes many times longer than the estimate, no date can be given.
 	if left/low > widest*left/slope {
 		return t, nil
 	}
@@ -129,7 +129,7 @@ func (r *resource) reduce(c *rules.Case,
 	every := max(1, len(r.used)/reducedMost)
 	now, step := 0, c.Grid.StepSeconds()*float64(every)
 	end := func() {
-		// Half a slot further: a value stands for the middle of its time.
+		// Half a slot further: a value represents the middle of its slot.
 		if x := timeline.Quantile(some, q); !math.IsNaN(x) && float64(len(some))*step >= covered*lengthS {
 			at, values = append(at, (float64(now)+0.5)*lengthS), append(values, x)
 		}

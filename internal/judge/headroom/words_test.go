@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Times ahead have days from two days on, and no more precision than they deserve.
+// Future times are given in days from two days on, with no more precision than is justified.
 func TestAhead(t *testing.T) {
 	for s, want := range map[float64]string{
 		0: "0 s", 59.6: "60.0 s", 3599: "59m59s", 3600: "1h00m", 5400: "1h30m", 48*3600 - 1: "47h59m", 48 * 3600: "2.00 days", 86400 * 12.34: "12.3 days", math.Inf(1): "?", math.NaN(): "?",
@@ -66,7 +66,8 @@ func disked(facts map[string]string, devices ...string) *rules.Case {
 	return c
 }
 
-// A volume's device is the one that was named, has its name, holds the files, or is the busiest, in this order.
+// A volume's device is the one that was named, has its name, holds the files, or is the busiest, in this
+// order.
 func TestDevicesOf(t *testing.T) {
 	one := map[string]Offer{"data": nil}
 	mounts := map[string]string{

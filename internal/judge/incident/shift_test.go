@@ -108,7 +108,7 @@ func TestShiftOfLittle(t *testing.T) {
 	}
 }
 
-// Whatever the values are, a shift lies within them and is at least as clear as the constants say.
+// For any values, a shift is within the series and at least as clear as the constants require.
 func TestShiftIsClear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		latency := rapid.SliceOfN(rapid.SampledFrom([]float64{0.001, 0.0011, 0.002, 0.005, 0.05, math.NaN()}), 0, 120).

@@ -76,11 +76,11 @@ func (sig *Signals) IsTotal(ops, waited []float64) bool {
 	if sig.ResolutionS(BenchOps) >= sig.Seconds(known) {
 		return true
 	}
-	// The only interval of a run may lie across two cells of its length, with the same rates in both.
+	// The only interval of a run may span two cells of its length, with the same rates in both.
 	return known.Count() == 2 && even(ops) && even(waited)
 }
 
-// even reports whether all known values are the same but for rounding.
+// even reports whether all known values are equal, except for rounding.
 func even(values []float64) bool {
 	const rounding = 1e-6
 	least := math.Inf(1)

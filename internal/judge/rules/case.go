@@ -119,8 +119,8 @@ func (c *Case) Slice(first, last int) *Case {
 	return &out
 }
 
-// Once returns what compute returned on its first call for this case and name. Several rules ask for
-// the same devices, and finding them takes a large part of a diagnosis.
+// Once returns what compute returned on its first call for this case and name. Several rules need the same
+// devices, and finding them takes a large part of a diagnosis.
 func Once[T any](c *Case, name string, compute func() T) T {
 	if found, ok := c.computed[name]; ok {
 		return found.(T)

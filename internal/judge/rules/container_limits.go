@@ -9,7 +9,7 @@ import (
 const (
 	// AtLimit is the share of a container's I/O limit above which the limit counts as reached. The
 	// kernel lets requests through in slices of about 100 ms, and a writer that issues one request
-	// after the other loses the rest of each slice. An etcd under a limit of 25 writes/s made 16 to
+	// after the other loses the rest of each slice. An etcd member under a limit of 25 writes/s made 16 to
 	// 23.
 	AtLimit = 0.7
 )

@@ -78,8 +78,8 @@ func (k Criterion) Judge(t Totals) Verdict {
 }
 
 // MissesCriterion is the rule that judges a single page of metrics, which has sums since the
-// process started, by an engine's criteria. In a longer recording the engine's own rules know when
-// it was slow.
+// process started, by an engine's criteria. In a longer recording the engine's own rules show when it was
+// slow.
 func MissesCriterion(id, product string, criteria []Criterion, advice map[string]Advice) Rule {
 	rule := Rule{ID: id, Title: "The storage misses the database's own criterion", Kind: Cause, Sums: true,
 		Needs:   []*Signal{},

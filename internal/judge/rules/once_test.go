@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What several rules ask for is computed once for a case. A slice of the case is another stretch of time,
-// so its result is its own.
+// A result that several rules need is computed once per case. A slice of the case covers a different stretch
+// of time, so it has its own result.
 func TestOnce(t *testing.T) {
 	grid := timeline.NewGrid(time.Unix(0, 0), time.Unix(10, 0), time.Second)
 	c := rules.NewCase(nil, grid, func(*rules.Signal) []timeline.Track { return nil })

@@ -23,7 +23,7 @@ type Pack struct {
 	wanted  func() func(metric string) bool
 }
 
-// A Core is the rules that belong to no engine.
+// A Core holds the rules that belong to no engine.
 type Core struct {
 	// Evidence are the rules about what was not recorded. They are judged before all others.
 	Evidence []Rule

@@ -14,7 +14,7 @@ import (
 // only the reader knows are prompted for with {{ask .volume "VOLUME" "the volume's id"}}: the
 // value, quoted for a shell, or a variable that stops the command with these words until it is set.
 type Remedy struct {
-	Name  string // as `prove --fix` takes it: "dirty-bytes"
+	Name  string // as `prove --fix` accepts it: "dirty-bytes"
 	Title string // what to do, in the imperative, a few words
 	// Relieves are the resources that it adds to. A verdict that refutes one of them does not
 	// propose it.

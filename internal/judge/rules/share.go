@@ -91,8 +91,8 @@ const (
 // Attributable is the share of the stalled cells that would not have stalled without the condition,
 // if cells with and without it differ in nothing else. It is the population attributable fraction
 // from epidemiology, coverage x (1 - pOut/pIn), where pIn and pOut are the shares of cells that
-// stalled with and without the condition. Only time under load counts: otherwise idle time would
-// make any condition that occurs under load look guilty.
+// stalled with and without the condition. Only time under load counts: otherwise idle time would make any
+// condition that occurs under load look like a cause.
 func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
 	fraction, pIn, pOut = st.attributable(condition, st.Stall.Cells)
 	if st.Stall.Intervals == nil {

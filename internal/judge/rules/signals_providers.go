@@ -4,8 +4,8 @@ package rules
 // CloudWatch's metrics do; the device is then the disk's name.
 //
 // Azure's names are those of azure-metrics-exporter with Grafana's template,
-// azure_{type}_{metric}_{aggregation}_{unit}: a disk's own, or a machine's for each of its data
-// disks. Google's are stackdriver_exporter's: counts per minute. Both report one latency for reads
+// azure_{type}_{metric}_{aggregation}_{unit}: some are reported for a disk, others for a machine and each of
+// its data disks. Google's are stackdriver_exporter's: counts per minute. Both report one latency for reads
 // and writes combined.
 func init() {
 	azure := func(metric string) string {
@@ -45,7 +45,8 @@ func init() {
 		{google("average_io_queue_depth"), google("average_io_latency") + " / 1e6"},
 	} {
 		DiskQueue.Coarse = append(DiskQueue.Coarse, x.queue)
-		// Neither reports idle time, but the device was busy for at most the mean queue.
+		// Neither reports busy time, but the mean queue length is an upper bound on the share of time in
+		// which the device was busy.
 		DiskBusy.Coarse = append(DiskBusy.Coarse, "clamp_max("+x.queue+", 1)")
 		DiskWriteAwait.Coarse, DiskReadAwait.Coarse = append(DiskWriteAwait.Coarse, x.latency),
 			append(DiskReadAwait.Coarse, x.latency)

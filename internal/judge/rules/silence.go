@@ -59,7 +59,8 @@ func (q quiet) partOfWait(s Stall, k int) bool {
 
 // mark marks the silences of a stall, and the undetermined one at the end. If most of the time is silent,
 // only a count of waiting operations distinguishes a stall from an idle server: a batch that a cron job sends
-// every minute is credited with as much. Sessions counted as executing are not enough, as in a bulk load.
+// every minute is credited with just as much waiting. Sessions counted as executing are not enough, as in a
+// bulk load.
 func (q quiet) mark(s *Stall) {
 	if q.ops >= minUsualOps {
 		q.eachSilence(s, q.ops, q.judge)

@@ -149,7 +149,7 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *Slowdown {
 
 	in := timeline.At(all, slowdown.Cells)
 
-	// A slowdown is a distinct state, not just the far end of a latency that always varies.
+	// A slowdown is a distinct state, not just the tail of a latency that always varies.
 	others := timeline.Where(ops, func(x float64) bool { return x > 0 }).Without(slow.Widen(1, 1))
 	if timeline.Quantile(timeline.At(await, others), 0.95) > slowdown.SlowS/calmGap {
 		return nil
@@ -313,7 +313,7 @@ func (c *Case) peersOf(s *Slowdown) {
 	}
 }
 
-// eachOf is how long a device's reads and writes took: seconds waited over requests.
+// eachOf is the mean duration of a device's reads and writes: seconds waited divided by requests.
 func (c *Case) eachOf(dev string, ops []float64, in timeline.Mask) float64 {
 	waited := 0.0
 	for _, kind := range [][2]*Signal{{DiskReadAwait, DiskReads}, {DiskWriteAwait, DiskWrites}} {
@@ -343,7 +343,7 @@ func SameDevice(a, b []float64, in timeline.Mask) bool {
 		math.Abs(timeline.Sum(x)-timeline.Sum(y)) <= sameRates*timeline.Sum(x)
 }
 
-// onEachOther reports whether one device may be layered on the other, by their names.
+// onEachOther reports whether one device may be layered on the other, judging by their names.
 func onEachOther(a, b string) bool {
 	return Stacked(a) || Stacked(b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
@@ -352,7 +352,7 @@ func onEachOther(a, b string) bool {
 // multipath), RAIDs, loop devices, bcache and DRBD.
 var layerNames = []string{"dm-", "md", "mpath", "loop", "bcache", "drbd"}
 
-// Stacked reports whether a device is built on others, by its name.
+// Stacked reports whether a device is built on others, judging by its name.
 func Stacked(device string) bool {
 	name := strings.TrimPrefix(device, hostOf(device))
 	return slices.ContainsFunc(layerNames, func(p string) bool { return strings.HasPrefix(name, p) })

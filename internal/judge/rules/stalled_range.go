@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A mean over many seconds does not show for how many of them clients waited. It bounds that:
+// A mean over many seconds does not show for how many of them clients waited, but it bounds that number:
 //
 // - No operation of an interval waited longer than the longest wait in it, so the mean is no longer
 // than that wait either. A mean that is a stall by itself contains at least one stalled second. -
@@ -94,8 +94,8 @@ func (t Time) Intervals(m timeline.Mask, periodS float64) []timeline.Episode {
 	return out
 }
 
-// PinpointFactor is how many times as often as clients' operations a device must be sampled to show
-// when in an interval they stalled.
+// PinpointFactor is the minimum ratio of a device's sampling rate to that of clients' operations at which the
+// device shows when within an interval they stalled.
 const PinpointFactor = 2
 
 // Pinpoint narrows the stalled intervals of a detector with long ones to the seconds in which a

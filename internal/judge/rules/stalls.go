@@ -41,8 +41,8 @@ type Stall struct {
 	Rule    string // the symptom rule that reports it
 	Subject string // "mongodb writes"
 	Class   Class
-	// Of are the signals that the detector reads. PeriodS is the distance of their samples in
-	// seconds: a cell, or the longest sampling period of these signals.
+	// Of are the signals that the detector reads. PeriodS is the time between their samples in seconds: a
+	// cell, or the longest sampling period of these signals.
 	Of      []*Signal
 	PeriodS float64
 	// Latency is the operations' mean latency in seconds, or nil if the detector judges throughput.

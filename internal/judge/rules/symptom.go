@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// symptomWords are the words of every symptom.
+// symptomWords are the sentence templates that all symptom rules share.
 var symptomWords = Words{
 	"stalled":           "{{.stalled}} of {{.watched}} stalled ({{.share}}), in {{.episodes}} of at most {{.longest}}.",
 	"not felt":          "{{.clients}} hardly stalled meanwhile: clients did not notice.",
@@ -134,7 +134,8 @@ func (c *Case) readsStop(s Stall) bool {
 	return calm >= fewReads && timeline.Quantile(timeline.At(reads, s.Cells), 0.5) < hardly*calm
 }
 
-// BurstFactor is how many times the bytes written per second at calm times make a burst of writes. A
-// burst explains a stall of the device if only devices report: it has no limit that these bytes reach,
-// and requests wait behind them. If a database reports, its own rules name the checkpoint or the flush.
+// BurstFactor is the multiple of the calm write rate, in bytes per second, from which writes count as a
+// burst. A burst explains a stall of the device if only devices report: it has no limit that these bytes
+// reach, and requests wait behind them. If a database reports, its own rules name the checkpoint or the
+// flush.
 const BurstFactor = 4.0

@@ -12,8 +12,8 @@ import (
 // Time is a recording's grid.
 type Time struct {
 	Grid timeline.Grid
-	// SlowFromS, if not 0, is a user's setting: the mean latency above which a cell counts as
-	// stalled, whatever is usual.
+	// SlowFromS, if not 0, is a user's setting: the mean latency above which a cell counts as stalled,
+	// regardless of the usual latency.
 	SlowFromS float64
 	// Periods are the sampling periods of signals in seconds, by signal name. A signal that is
 	// sampled less than once per cell has the same value in all cells of an interval.
@@ -32,8 +32,8 @@ func (t Time) ResolutionS(of ...*Signal) float64 {
 }
 
 // SampleCells is how many cells one sample of the given signals covers: one, unless the grid is finer
-// because another signal was sampled more often. What is said of consecutive samples must step over
-// that many cells, so that an unrelated source never changes it.
+// because another signal was sampled more often. Code that compares consecutive samples must advance by that
+// many cells, so that an unrelated source never changes the result.
 func (t Time) SampleCells(of ...*Signal) int {
 	return max(1, int(math.Round(t.ResolutionS(of...)/t.Grid.StepSeconds())))
 }

@@ -76,8 +76,8 @@ func (t Totals) SumExceeds(q, limitS float64) bool {
 		return false
 	}
 
-	// At most: those up to the quantile take limitS, unless their class is lower, all others their
-	// class's edge.
+	// The largest possible sum: operations up to the quantile take limitS, or their class's edge if that is
+	// lower; all others take their class's edge.
 	most, at := 0.0, 0.0
 	add := func(n, edge float64) {
 		within := min(max(q*t.All-at, 0), n)

@@ -44,7 +44,7 @@ type Traced struct {
 	Waits     []TracedWait `json:"waits"`  // the greatest first
 	Stages    []StageTime  `json:"stages"` // the same time by stage
 
-	each  []float64     // by cell, how many explained calls waited at once
+	each  []float64     // by cell, how many explained calls waited concurrently
 	Cells timeline.Mask // the cells examined
 }
 
@@ -55,7 +55,7 @@ type TracedWait struct {
 	// means that it was the caller itself.
 	Behind  string  `json:"behind,omitempty"`
 	Own     bool    `json:"own,omitempty"`
-	Why     string  `json:"why,omitempty"` // the reason for the request that was in the way
+	Why     string  `json:"why,omitempty"` // the reason for the blocking request
 	Text    string  `json:"text"`          // in words, after a share: "behind ..."
 	Seconds float64 `json:"seconds"`
 	Share   float64 `json:"share"` // of WaitedS
@@ -74,8 +74,8 @@ const (
 	waitedLeastS = 0.5
 	// programLeast is the share of the waiting above which a program is named.
 	programLeast = 0.01
-	// tracedAround is how long around a stall counts, in nanoseconds: operations are credited when
-	// they end, and the calls that they waited for were earlier.
+	// tracedAround is how far before and after a stall traced calls still count, in nanoseconds: operations
+	// are credited when they end, and the calls that they waited for were earlier.
 	tracedAround = 1e9
 )
 
@@ -198,7 +198,7 @@ func (t *Traced) finish() {
 	})
 }
 
-// waitTexts describe waits that do not depend on which program was in the way.
+// waitTexts describe waits for which it does not matter which program blocked the call.
 var waitTexts = map[wait.Class]string{
 	wait.Own: "behind its own pages under writeback", wait.Journal: "in the file system's journal",
 	wait.Lock:  "behind a lock",

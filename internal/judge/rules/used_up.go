@@ -7,13 +7,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Clients that find all connections in use wait in front of the server, for a connection of their
-// pool. The server's own latencies do not contain that wait and may stay low: 32 connections for
-// which the CPUs complete 2,000 operations per second take 16 ms each, however long the queue in
-// front is. If all connections execute and the CPUs or a device are saturated, the load exceeds the
-// capacity. (If both have spare capacity, clients may just send the next request immediately, and
-// no client waits.) Engines exclude stalls by their own latencies, in which all connections execute
-// anyway: otherwise a device would add to a stall that it did not cause.
+// Clients that find all connections in use wait in front of the server, for a connection from their pool. The
+// server's own latencies do not contain that wait and may stay low: 32 connections for which the CPUs
+// complete 2,000 operations per second take 16 ms each, however long the queue in front is. If all
+// connections execute and the CPUs or a device are saturated, the load exceeds the capacity. (If both have
+// spare capacity, clients may just send the next request immediately, and no client waits.) Engines exclude
+// stalls by their own latencies, in which all connections execute anyway: otherwise a device would add to a
+// stall that it did not cause.
 const (
 	outOfCPU = 0.9
 	// waitInFrontS is for how long that must last: anything shorter is a burst, which the latencies

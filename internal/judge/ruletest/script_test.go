@@ -54,7 +54,7 @@ func TestThePack(t *testing.T) {
 	}
 }
 
-// Prometheus' own engine judges the conditions as this package does: without its remarks, a case is a
+// Prometheus' own engine judges the conditions as this package does: without its directives, a case is a
 // promqltest script.
 func TestConditionsInPrometheus(t *testing.T) {
 	scripts, err := ruletest.Scripts(testkit.Pack())
@@ -85,7 +85,7 @@ func TestConditionsInPrometheus(t *testing.T) {
 				case !strings.HasPrefix(line, "# "):
 					text = append(text, line)
 				case !slices.Contains([]string{"# finding", "# severity", "# missing", "# omits", "# no finding"}, word):
-					t.Errorf("%s: %q is not a directive", s.Name, line) // a remark in promqltest, but a typing error here
+					t.Errorf("%s: %q is not a directive", s.Name, line) // a comment in promqltest, but a typing error here
 				}
 			}
 

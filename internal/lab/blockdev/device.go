@@ -33,7 +33,7 @@ type Options struct {
 	Log func(line string)
 }
 
-// A Device is a disk as a block device of the kernel.
+// A Device is a disk exposed as a kernel block device.
 type Device struct {
 	loop   *loop
 	server *fuse.Server

@@ -1,4 +1,4 @@
-// Package blockdev turns an emulated disk into a block device of the kernel, for real file systems
+// Package blockdev turns an emulated disk into a kernel block device, for real file systems
 // and real databases.
 //
 // There are three layers: a user-space file system (FUSE) with one file, whose reads and writes go

@@ -65,8 +65,7 @@ func (s *single) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fus
 	if in.NodeId != imageInode {
 		return fuse.Status(syscall.EISDIR)
 	}
-	// The page cache above the loop device is the only one wanted: a second one here would hide I/O
-	// from the disk.
+	// Only the page cache above the loop device is needed: a second one here would hide I/O from the disk.
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
 	return fuse.OK
 }

@@ -22,9 +22,9 @@ type clock interface {
 }
 
 // A sleep in the kernel ends late: on a virtual machine by about 5 us if the CPU is awake, and by
-// 30 to 60 us if it has to wake up. The thread learns this delay, asks to be woken that much
-// earlier, and polls the clock for the rest. That takes a few microseconds; polling all the time
-// would take away the CPU that the database needs.
+// 30 to 60 us if it has to wake up. The thread measures this delay, requests its wakeup that much earlier,
+// and polls the clock for the rest. That takes a few microseconds; polling all the time would take away the
+// CPU that the database needs.
 const (
 	spinMost = 60 * time.Microsecond
 	// fraction of a deviation by which the margin grows; it shrinks four times more slowly
@@ -181,8 +181,8 @@ func punctual() {
 	}, 0)
 }
 
-// fire wakes the waiters that are due and returns when the next one is; ok is false once the clock
-// is closed.
+// fire wakes the waiters that are due and returns the instant at which the next one is due; ok is false once
+// the clock is closed.
 func (t *ticker) fire() (now, next vtime.Instant, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -42,7 +42,7 @@ type memory struct {
 // chunkBytes is the granularity at which a memory image accounts for its memory.
 const chunkBytes = 64 << 10
 
-// keepBytes is the memory left to the machine: the database that uses the image needs some.
+// keepBytes is the memory left for the rest of the machine: the database that uses the image needs some.
 const keepBytes = 1 << 30
 
 func newMemory(size units.Size, most units.Size) (*memory, error) {

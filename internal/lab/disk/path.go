@@ -14,7 +14,7 @@ import (
 type Path struct {
 	Fixed  units.Duration
 	PerMiB units.Duration // in addition, for copying the data
-	// Wake is the part of Fixed until the process that waits for the request runs again. Lateness
+	// Wake is the part of Fixed that passes until the process waiting for the request runs again. Lateness
 	// up to this is expected.
 	Wake units.Duration
 }

@@ -90,7 +90,7 @@ func (a *Address) Kind() *Addresses { return &a.kind }
 // Hosts returns the hosts with their ports, as given. Empty means a socket on this machine.
 func (a *Address) Hosts() []string { return a.hosts }
 
-// Secure reports whether the scheme asks for TLS.
+// Secure reports whether the scheme requires TLS.
 func (a *Address) Secure() bool { return slices.Contains(a.kind.Secure, a.parsed.Scheme) }
 
 // User returns user and password, for drivers only; "" if there is none.

@@ -102,7 +102,7 @@ func span(sc *scenario.Scenario) time.Duration { return (sc.Run.Warmup + sc.Run.
 // Expected is the total size of the documents that the run writes, including loading.
 func (in *Intent) Expected() units.Size { return in.Bytes + in.Written }
 
-// What names what is created: "database plimsoll_lab_x".
+// What returns the kind and name of what is created: "database plimsoll_lab_x".
 func (in *Intent) What() string {
 	return in.Address.Kind().made(in.Name)
 }

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// Virtual machines are paused sometimes: the hypervisor gives their CPUs to something else for
+// Virtual machines are sometimes paused: the hypervisor gives their CPUs to something else for
 // milliseconds, without reporting it. Everything that waits then waits longer, which is not the
 // database's latency. One thread per CPU, with the highest priority, asks to be woken every
 // millisecond; if it is woken late, nothing ran on that CPU. (Gil Tene's jHiccup detects pauses of
@@ -31,7 +31,7 @@ type Pauses struct {
 	Count   int
 	Total   units.Duration // overlapping pauses of several CPUs count once
 	Longest units.Duration
-	// Aside counts operations of whose latency at least half was pauses: they count as done,
+	// Aside counts operations for which pauses made up at least half of the latency: they count as done,
 	// without a latency.
 	Aside int64
 }

@@ -10,10 +10,10 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// The emulator knows how late it answers. It cannot know how long a request takes to reach it, or
-// how long the answer takes to get back. The kernel's counters include both (blockdev.Seen). Each
-// volume's mean latency in the kernel is therefore compared with the planned mean, in spans of ten
-// seconds, like the emulator's own lateness.
+// The emulator measures how late it answers. It cannot measure how long a request takes to reach it, or how
+// long the answer takes to get back. The kernel's counters include both (blockdev.Seen). Each volume's mean
+// latency in the kernel is therefore compared with the planned mean, in spans of ten seconds, like the
+// emulator's own lateness.
 
 // Bounds on the path time in excess of what is subtracted for it: a volume is slow if its mean over
 // ten seconds exceeds both. Measured on two cores, with planned latencies of 0.7 to 58 ms: an

@@ -60,8 +60,8 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// Requests delayed before they reach the emulator are late. The emulator cannot know that, but the
-// kernel does.
+// Requests delayed before they reach the emulator are late. The emulator cannot measure that delay, but the
+// kernel can.
 func TestKernelSeesThePath(t *testing.T) {
 	command := lab(t)
 	m := start(t, Options{File: write(t, "type: custom\nsize: 1GiB\niops: 20000\nlatency: {write: {p50: 2ms, p99: 2ms}, read: {p50: 2ms, p99: 2ms}}\n"), Command: command})

@@ -158,8 +158,8 @@ func below(path, dir string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// unmountNow unmounts it. With force it does so even if files are open there, which then fail. If
-// others have mounted something on top of or inside it, it fails instead.
+// unmountNow unmounts the file system. With force it does so even if files are open there, which then fail.
+// If others have mounted something on top of or inside it, it fails instead.
 func (m *mountPoint) unmountNow(mounts []mountPoint, force bool) error {
 	if err := m.cover(mounts); err != nil {
 		return err

@@ -28,10 +28,9 @@ func raw(call uintptr, fd int, data []byte, at int64) (int, error) {
 // of all streams.
 const memoryMost = 1 << 30
 
-// undisturbed prepares for this many threads in system calls that the scheduler does not know
-// about. Each occupies a processor, so it adds as many. Garbage collection is off, because it stops
-// all threads: it would wait for the slowest call and make all other threads wait with it. end
-// restores the previous state.
+// undisturbed prepares for this many threads in system calls that the scheduler is not notified about. Each
+// occupies a processor, so it adds as many. Garbage collection is off, because it stops all threads: it would
+// wait for the slowest call and make all other threads wait with it. end restores the previous state.
 func undisturbed(streams int) (end func()) {
 	processors := runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + streams)
 	limit := debug.SetMemoryLimit(memoryMost)

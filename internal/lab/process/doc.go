@@ -1,8 +1,8 @@
 // Package process runs the engines' programs: as an unprivileged user, in their own process group,
 // and no longer than this program runs.
 //
-// A database that outlives its test keeps a volume busy unnoticed, so the kernel is asked to end it
-// with us (PR_SET_PDEATHSIG). The kernel ties it to the thread that started the child, not to the
+// A database that outlives its test keeps a volume busy unnoticed, so the kernel is asked to end it when this
+// program exits (PR_SET_PDEATHSIG). The kernel ties it to the thread that started the child, not to the
 // program, so that thread waits for the child and does nothing else.
 //
 // Databases refuse to run as root, or should not. If we are root, they run as another [User], who

@@ -53,7 +53,7 @@
 // With [Options.PowerLoss] the machine loses power that many times, at instants determined by the
 // seed: volumes fail and the engine's processes are killed at the same moment. Which of the writes
 // in flight a volume keeps is random, determined by the seed. Then everything restarts, and each
-// document that was written is read: it must be as its last acknowledged write left it, or as a
-// later write did that was sent but not acknowledged. Workload time stops in the meantime. The
-// volumes restart with full burst buckets.
+// document that was written is read: it must match its last acknowledged write, or a later write that was
+// sent but not acknowledged. Workload time stops in the meantime. The volumes restart with full burst
+// buckets.
 package run

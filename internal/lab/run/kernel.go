@@ -92,7 +92,7 @@ func cpu() (p processor, err error) {
 	return p, err
 }
 
-// counters are a block device's requests, bytes and seconds, counted like in iostat.
+// counters are a block device's requests, bytes and seconds, counted as in iostat.
 type counters struct {
 	reads, writes, readBytes, writtenBytes  float64
 	readTime, writeTime, busyTime, weighted float64

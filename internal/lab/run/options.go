@@ -132,7 +132,7 @@ type Pauses struct {
 	Count   int     `json:"count"`
 	Total   float64 `json:"total_seconds"`
 	Longest float64 `json:"longest_seconds"`
-	// Aside counts operations of whose latency at least half was pauses. They count as done,
+	// Aside counts operations for which pauses made up at least half of the latency. They count as done,
 	// without a latency.
 	Aside int64 `json:"operations_set_aside"`
 }

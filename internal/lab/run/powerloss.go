@@ -146,8 +146,8 @@ func (x *experiment) recover(ctx context.Context, cut int) (again bool, err erro
 	return true, nil
 }
 
-// check reads each document that was written: it must be as its last acknowledged write left it, or
-// as a write sent after that did.
+// check reads each document that was written: it must match its last acknowledged write, or a write sent
+// after that.
 func (x *experiment) check(ctx context.Context, cut int) error {
 	known := x.load.Known()
 	keys := slices.Sorted(maps.Keys(known)) // probably the order in which they are stored, so the fastest

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// keepBytes is the memory that images leave to the machine; lab/disk leaves the same amount.
+// keepBytes is the memory that images leave for the rest of the machine; lab/disk leaves the same amount.
 const keepBytes = units.GiB
 
 // fits checks before mounting whether images in memory have space for the loaded documents. What

@@ -77,7 +77,7 @@ func (c *checker) fromSnapshot() {
 
 // Initialized returns the shortest time until all of a volume of this size that was made from a
 // snapshot is available: when each block is accessed, and at the highest volume initialization rate. It
-// is false if that is not known of the type.
+// returns false if that is not known for the type.
 func (t *VolumeType) Initialized(size units.Size) (touched, ordered units.Duration, ok bool) {
 	takes := func(r units.Throughput) units.Duration {
 		return units.Duration(float64(size) / float64(r) * 1e9)

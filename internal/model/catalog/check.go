@@ -25,7 +25,7 @@ func (c *checker) add(field, text, limit string, s Source, nearest string) {
 }
 
 // Check returns all mistakes in an order, with fields as in its YAML; the list's Err is nil if there
-// are none. It does not know the volume's instance: see [Order.CheckOn].
+// are none. It does not consider the volume's instance: see [Order.CheckOn].
 func (o *Order) Check() inputerror.List {
 	t, err := Type(o.Type)
 	if err != nil {

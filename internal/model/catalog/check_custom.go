@@ -9,8 +9,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// withoutName removes the name from package volume's error, because the problem's field has it
-// already.
+// withoutName removes the name from package volume's error, because the problem's field already contains it.
 func withoutName(err error) string { return strings.TrimPrefix(err.Error(), `volume "": `) }
 
 func speaksOfThroughput(rule string) bool {
@@ -18,7 +17,7 @@ func speaksOfThroughput(rule string) bool {
 		strings.Contains(rule, "MB/s")
 }
 
-// customOnly refuses fields that products decide.
+// customOnly rejects fields whose values the product determines.
 func (c *checker) customOnly() {
 	o := c.o
 	for _, f := range []struct {

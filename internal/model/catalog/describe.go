@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A description is the part that the catalogue uses of an element printed by `aws ec2
+// A description holds the fields that the catalogue uses from an element printed by `aws ec2
 // describe-instance-types` (EC2 API reference, InstanceTypeInfo, 2025).
 type description struct {
 	InstanceType string

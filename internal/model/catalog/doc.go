@@ -1,5 +1,5 @@
-// Package catalog turns rented products into what they do: products with their limits, prices,
-// sources and dates on one side, [volume.Config] on the other.
+// Package catalog describes rented products, with their limits, prices, sources and dates, and turns an order
+// of one into a [volume.Config].
 //
 // A person orders a product: a type, a size, perhaps IOPS and throughput ([Order]). The provider's
 // rules say what such an order gives ([Order.Config]), whether it is possible at all

@@ -277,7 +277,7 @@ func azureTypes() []*VolumeType {
 // hourly converts a price per hour to one per month.
 func hourly(usd units.USD) units.USD { return toMillionth(float64(usd * Hours)) }
 
-// toMillionth rounds to a millionth of a dollar, which is finer than any price is known.
+// toMillionth rounds to a millionth of a dollar, which is finer than the precision of any known price.
 func toMillionth(usd float64) units.USD { return units.USD(math.Round(usd*1e6) / 1e6) }
 
 // perMiB converts a price per MB/s to one per MiB/s.
@@ -301,8 +301,8 @@ var premiumTiers = [...]struct {
 	{16 * units.TiB, 18_000, 750 * units.MBps}, {32 * units.TiB, 20_000, 900 * units.MBps},
 }
 
-// burstsByCredits is the largest Premium SSD disk that bursts by credits. Those over it can burst on
-// demand (Azure documentation, "Enable on-demand bursting", 2025).
+// burstsByCredits is the largest Premium SSD disk that bursts by credits. Larger ones can burst on demand
+// (Azure documentation, "Enable on-demand bursting", 2025).
 const burstsByCredits = 512 * units.GiB
 
 func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {

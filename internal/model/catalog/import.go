@@ -51,7 +51,7 @@ type NamedPrices struct {
 // An ImportError describes an error in a file and its position.
 type ImportError struct {
 	File string
-	At   int64 // byte, from 0; -1 where the error says its line
+	At   int64 // byte, from 0; -1 if the error itself states the line
 	Line int
 	Err  error
 }

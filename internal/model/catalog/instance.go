@@ -36,7 +36,7 @@ type InstanceType struct {
 	Cards int
 	// Weighting says that its bandwidth can be weighted; see Weighted.
 	Weighting bool
-	// Lanes are limits of volumes that Baseline and Maximum do not hold for.
+	// Lanes are limits of volumes to which Baseline and Maximum do not apply.
 	Lanes []Lane
 	Disk  LocalDisk
 
@@ -77,11 +77,10 @@ type LocalDisk struct {
 // Measured reports whether the disk's limits are known.
 func (d *LocalDisk) Measured() bool { return d.Read.IOPS > 0 && d.Write.IOPS > 0 }
 
-// Bursts reports whether the instance has higher limits for 30 minutes than permanently.
+// Bursts reports whether the instance's limits for 30 minutes are higher than its sustained limits.
 func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 
-// Config returns the limits that the instance's volumes share. If it
-// is not known, there are none.
+// Config returns the limits that the instance's volumes share. If they are not known, there are none.
 func (i *InstanceType) Config() volume.InstanceConfig {
 	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}
 	// Without a burst the maximum stays zero, which package volume reads as the baseline.

@@ -33,7 +33,7 @@ type Share struct {
 
 // ShareOf returns the limit that an order's volume shares with others of the machine; false if
 // there is none, or none is known. Azure's host caching replaces the uncached limits by the cached
-// ones, which may be lower: the model takes no read from the cache, so it is the worst case.
+// ones, which may be lower: the model serves no read from the cache, so it is the worst case.
 func (i *InstanceType) ShareOf(o *Order) (Share, bool) {
 	t, err := Type(o.Type)
 	if err != nil || t.Local {
@@ -123,7 +123,7 @@ func (i *InstanceType) Weighted(weighting string) (*InstanceType, error) {
 }
 
 // Azure's and Google's machines, a line for each of their limits, and their prices. The numbers are
-// copied by hand or by a program from the sources below; sizes that are not there are not known.
+// copied by hand or by a program from the sources below; sizes missing there are unknown.
 var (
 	//go:embed machines.csv
 	machineTable []byte

@@ -33,8 +33,8 @@ type Order struct {
 	// Stripe is the number of such volumes that data is striped over (LVM, RAID 0), each of the
 	// size and limits given here. Default 1.
 	Stripe int `yaml:"stripe,omitempty"`
-	// StripeUnit is the amount of data on one of them before the next begins. Default 64KiB, which is
-	// LVM's.
+	// StripeUnit is the amount of data written to one volume of the stripe before the next begins. Default
+	// 64KiB, which is LVM's.
 	StripeUnit units.Size `yaml:"stripe_unit,omitempty"`
 
 	// Caching is a disk's host caching, on Azure: none, read-only or read-write. The machine then has
@@ -44,24 +44,24 @@ type Order struct {
 	// requested. Default false.
 	OnDemandBursting bool `yaml:"on_demand_bursting,omitempty"`
 	// Card is the EBS card that the volume is attached to, from 0, on machines that have several.
-	// Default 0, which is AWS's.
+	// Default 0, as on AWS.
 	Card int `yaml:"card,omitempty"`
 
 	// FromSnapshot: the volume was made from a snapshot at the start of the run, so the first access
 	// to each of its blocks is slow. EBS only. Default false.
 	FromSnapshot bool `yaml:"from_snapshot,omitempty"`
 	// InitializationRate is the volume initialization rate ordered with from_snapshot, from
-	// "100MiB/s" to "300MiB/s": all of it is fetched at that rate. Default: blocks are fetched when
+	// "100MiB/s" to "300MiB/s": the whole volume is fetched at that rate. Default: blocks are fetched when
 	// they are first accessed.
 	InitializationRate units.Throughput `yaml:"initialization_rate,omitempty"`
 
 	// Latency instead of the type's calibrated one.
 	Latency *LatencyOrder `yaml:"latency,omitempty"`
 	// QueueSlots is how many requests the block layer keeps in flight (nr_requests of the device);
-	// further ones wait outside. Default: 32, of local disks 64 (both assumed), and no bound of
-	// custom ones.
+	// further ones wait outside. Default: 32, or 64 for local disks (both assumed), and unlimited for custom
+	// volumes.
 	QueueSlots int `yaml:"queue_slots,omitempty"`
-	// Episodes are times when the volume is slow; {} takes the published ones. Default: none.
+	// Episodes are times when the volume is slow; {} uses the published ones. Default: none.
 	Episodes *EpisodesOrder `yaml:"episodes,omitempty"`
 
 	// Read and Write are limits of one direction, in addition to those of both. Custom volumes only.
@@ -72,7 +72,7 @@ type Order struct {
 	// Operation is the most bytes that one operation carries; a larger request counts several
 	// times. Custom volumes only; default any length.
 	Operation units.Size `yaml:"operation,omitempty"`
-	// Merge counts requests that follow each other on the volume as one, up to operation.
+	// Merge counts contiguous requests on the volume as one, up to the size of operation.
 	// Custom volumes only.
 	Merge bool `yaml:"merge,omitempty"`
 	// FlushIsOperation counts a flush as an operation. Custom volumes only.
@@ -85,7 +85,7 @@ type RateOrder struct {
 	Throughput units.Throughput `yaml:"throughput,omitempty"`
 }
 
-// A BurstOrder is a bucket of credits: full it lasts a time at the higher limit.
+// A BurstOrder is a bucket of credits: a full one lasts for a given time at the higher limit.
 type BurstOrder struct {
 	// IOPS or Throughput while there are credits: whichever of the two the credits count. It must exceed
 	// the order's own limit of that kind, at which the bucket refills.
@@ -99,7 +99,7 @@ type BurstOrder struct {
 
 // A LatencyOrder says how long operations take once the limits let them pass.
 type LatencyOrder struct {
-	// Like takes the calibrated latency of another type: "gp3".
+	// Like uses the calibrated latency of another type: "gp3".
 	Like string `yaml:"like,omitempty"`
 	// Scale multiplies the type's latency: "150%".
 	Scale Scale `yaml:"scale,omitempty"`
@@ -138,7 +138,7 @@ type Span struct {
 // Defaults of an order.
 const (
 	stripeUnitDefault = 64 * units.KiB
-	// membersMax is what package volume takes: as many stripes as LVM does.
+	// membersMax is the most that package volume accepts: as many stripes as LVM supports.
 	membersMax = 128
 )
 

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A product is the part that prices need of an element printed by `aws pricing get-products
+// A product holds the fields needed for prices from an element printed by `aws pricing get-products
 // --service-code AmazonEC2` (AWS Price List Query API, 2025).
 type product struct {
 	Product struct {
@@ -197,7 +197,7 @@ var columns = map[string]string{
 }
 
 // list reads comma-separated prices of instances: a header that names the columns (instance_type,
-// usd_per_hour, and perhaps region, in any order and among others), then a row a type.
+// usd_per_hour, and perhaps region, in any order and among others), then one row per type.
 func (in *Import) list(r io.Reader) error {
 	rows := csv.NewReader(r)
 	rows.ReuseRecord, rows.TrimLeadingSpace = true, true

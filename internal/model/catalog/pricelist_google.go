@@ -97,7 +97,7 @@ func (in *Import) addGoogle(element []byte) error {
 	return nil
 }
 
-// googlePrice is a SKU's price a month: that of its last tier, because a free tier comes before it.
+// googlePrice is a SKU's monthly price: that of its last tier, because a free tier comes before it.
 func (in *Import) googlePrice(k *sku) (units.USD, error) {
 	var now *skuPrice
 	for i := range k.Pricing {

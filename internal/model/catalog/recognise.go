@@ -41,8 +41,8 @@ type Match struct {
 	Why                        string // "3,000 IOPS are included", in the catalogue's words
 }
 
-// How close a level must be to a limit to match it. The density of a plateau's median over some seconds
-// of a real volume is about a hundredth wide, and 125 and 128 MiB/s must be distinguished.
+// How close a level must be to a limit to match it. On a real volume, the median of a plateau over some
+// seconds varies by about a hundredth, and 125 and 128 MiB/s must be distinguished.
 const (
 	recogniseWithin = 0.025
 	roundWithin     = 0.01 // a chosen value is assumed to be the roundest number this near

@@ -57,7 +57,7 @@ func TestRecogniseOrders(t *testing.T) {
 		s := catalog.Seen{Provider: kind.Provider, Size: o.Size, SizeKnown: rapid.Bool().Draw(t, "size is known"), IOPS: l.Sustained.IOPS, Throughput: l.Sustained.Throughput}
 		s.MostIOPS, s.MostThroughput = s.IOPS, s.Throughput
 		if kind.Name == "st1" || kind.Name == "sc1" {
-			s.IOPS, s.MostIOPS = 0, 0 // their operations have 1 MiB
+			s.IOPS, s.MostIOPS = 0, 0 // their operations are 1 MiB in size
 		}
 
 		for _, m := range catalog.Recognise(s) {

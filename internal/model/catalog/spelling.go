@@ -20,7 +20,7 @@ func (i *InstanceType) Spelling() string {
 		case k == 0:
 			parts[k] = strings.ToUpper(part[:min(1, len(part))]) + part[min(1, len(part)):]
 		case k == 1:
-			// The letters before the number of processors are the family; those behind it are features.
+			// The letters before the number of processors are the family; those after it are features.
 			family := strings.IndexFunc(part, unicode.IsDigit)
 			if family < 0 {
 				family = len(part)

@@ -173,7 +173,7 @@ func (v *NamedPrices) check() error {
 	return checkName(v.Prices.Region)
 }
 
-// Write replaces the file at a path by the store; on an error the file is unchanged.
+// Write replaces the file at a path with the store; on an error the file is unchanged.
 func (s *Store) Write(path string) error {
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {

@@ -63,7 +63,7 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 	// Documentation that does not mention a series is no reason to refuse it.
 	case !known:
 		return ""
-	// A capital letter means that the series takes the disk on request, which is not a refusal.
+	// A capital letter means that the series supports the disk on request, which is not a refusal.
 	case !strings.Contains(strings.ToLower(takes), letter):
 		return fmt.Sprintf("%s is of series %s, which does not support it", i.Name, strings.ToUpper(series))
 	case t.Name == extremeName && i.VCPU < least:
@@ -85,7 +85,7 @@ func (i *InstanceType) refusesPersistent(t *VolumeType) string {
 	return ""
 }
 
-// OnRequest reports whether a machine takes volumes of a type only after an agreement with its provider.
+// OnRequest reports whether a machine supports volumes of a type only after an agreement with its provider.
 func (i *InstanceType) OnRequest(t *VolumeType) bool {
 	letter := hyperdiskLetters[t.Name]
 	if i == nil || letter == "" {

@@ -36,13 +36,13 @@ type VolumeType struct {
 	Operation Figure[units.Size]
 	Merge     bool
 
-	// FirstTouch is how fast blocks of a snapshot are fetched when they are accessed, all together.
+	// FirstTouch is the total rate at which blocks of a snapshot are fetched when they are accessed.
 	FirstTouch Figure[units.Throughput]
 
 	// Rules are limits that follow from others, in words; each is in the code as well.
 	Rules []Figure[string]
-	// Read and Write are how long operations take. A flush takes no additional time: network
-	// volumes and servers' disks have no cache that a loss of power empties (assumed).
+	// Read and Write are how long operations take. A flush takes no additional time: network volumes and
+	// servers' disks have no cache that loses its content on power loss (assumed).
 	Read, Write *volume.Calibration
 	LatencyNote string
 	// LatencyBasis is the source of Read and Write; empty if the order gives the latency.

@@ -50,7 +50,7 @@ type Env struct {
 	Volumes []*kernel.Device
 	// Members are the machines; Host belongs to the first one.
 	Members []Member
-	// Connections are how many connections clients hold, whether they use them or not; 0 if that is
+	// Connections is the number of connections that clients hold, whether they use them or not; 0 if that is
 	// not known.
 	Connections int
 }
@@ -61,10 +61,10 @@ func (e *Env) Volume(names ...string) *kernel.Device { return volume(e.Volumes, 
 
 // A Member is one machine that an engine runs on.
 type Member struct {
-	// Name is "m1", or "" where an engine has a single machine.
+	// Name is "m1", or "" if an engine has a single machine.
 	Name string
 	Host *kernel.Host
-	// Volumes are called as the scenario calls them, after the member's name: "m1/data".
+	// Volumes have the scenario's names, prefixed with the member's name: "m1/data".
 	Volumes []*kernel.Device
 }
 

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// With is an engine's traits with what one core needs of it: the fit, the plan, the lab, ... Cores
-// never name an engine: they are given the engines that have their part.
+// With is an engine's traits together with the part that one core needs: the fit, the plan, the lab, ...
+// Cores never name an engine: they are given the engines that have their part.
 type With[P any] struct {
 	Traits
 	Part P
 }
 
-// Traits are what every part of the program may know about an engine, as data.
+// Traits describe an engine as data that every part of the program may use.
 type Traits struct {
 	// Key names the engine in scenarios: engine: {KEY: {...}}.
 	Key string
@@ -35,7 +35,8 @@ type Traits struct {
 	About string
 	// FieldDocs are the comments of its settings as JSON, by type and field ("Config.Cache").
 	FieldDocs []byte
-	// Background reports whether a process, by its command line, does work that no client waits for; nil: none.
+	// Background reports whether a process, by its command line, does work that no client waits for; nil:
+	// none.
 	Background func(commandLine string) bool
 	// FileHint explains how to find out what a data file contains, or returns "" if the file's name says
 	// it. nil: all names do.

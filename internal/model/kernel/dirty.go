@@ -14,7 +14,7 @@ type dirtyMap struct {
 	low    int64 // no page below it is dirty: a log is dirty only at its end
 }
 
-// chunkPages is the number of pages in a chunk: 64 MiB in 2 KiB.
+// chunkPages is the number of pages in a chunk: a bitmap of 2 KiB covers 64 MiB.
 const (
 	chunkPages = 1 << 14
 	chunkWords = chunkPages / 64

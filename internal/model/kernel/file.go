@@ -51,10 +51,10 @@ func (h *Host) Create(name string, d *Device, size units.Size) *File {
 // Name returns the file's name.
 func (f *File) Name() string { return f.name }
 
-// Read returns when a buffered read ends that starts now and keeps the device busy until done. On
-// XFS it is blocked by a writer of the same file that is itself waiting for earlier readers: a
-// buffered read takes the file's IOLOCK shared and a write takes it exclusively
-// (xfs_file_buffered_read, xfs_file_buffered_write). ext4 reads without a lock.
+// Read returns the instant at which a buffered read ends if it starts now and keeps the device busy until
+// done. On XFS it is blocked by a writer of the same file that is itself waiting for earlier readers: a
+// buffered read takes the file's IOLOCK shared and a write takes it exclusively (xfs_file_buffered_read,
+// xfs_file_buffered_write). ext4 reads without a lock.
 func (f *File) Read(done vtime.Instant) vtime.Instant {
 	if f.host.cfg.FileSystem != XFS {
 		return done
@@ -66,7 +66,7 @@ func (f *File) Read(done vtime.Instant) vtime.Instant {
 	return done
 }
 
-// Writable returns when a writer can start. On XFS that is when the current readers are done.
+// Writable returns the instant at which a writer can start. On XFS that is when the current readers are done.
 // Waiting writers share one turn, and readers that arrive meanwhile start together after it
 // (rwsem_mark_wake wakes all queued readers).
 func (f *File) Writable() vtime.Instant {

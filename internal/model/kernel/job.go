@@ -231,7 +231,7 @@ func (j *job) submit() (next int64, c volume.Completion, n units.Size, ok bool) 
 	}
 }
 
-// step executes the phase that is due, and returns when its I/O is done.
+// step executes the phase that is due, and returns the instant at which its I/O is done.
 func (h *Host) step(j *job) (until vtime.Instant) {
 	now := h.clock.Now()
 	d := j.file.device

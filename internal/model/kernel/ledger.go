@@ -157,8 +157,9 @@ func (l *ledger) close(now vtime.Instant) {
 	}
 }
 
-// drained returns when at least n more bytes of buffered writes will be completed, to the precision of
-// a slot. If fewer bytes are in flight, it returns when all of them are completed.
+// drained returns the instant at which at least n more bytes of buffered writes will be completed, to the
+// precision of a slot. If fewer bytes are in flight, it returns the instant at which all of them are
+// completed.
 func (l *ledger) drained(now vtime.Instant, n units.Size) vtime.Instant {
 	for i := range l.ahead {
 		n -= units.Size(l.ahead[(l.head+i)&(len(l.ahead)-1)].draining)

@@ -122,7 +122,7 @@ type Host struct {
 	requestPages int64 // pages in one request
 }
 
-// NewHost makes a host. cfg must pass Check. Randomness, by the seed, decides which of several
+// NewHost makes a host. cfg must pass Check. Randomness, determined by the seed, decides which of several
 // threads runs first; see [Device.Start].
 func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 	h := &Host{
@@ -172,7 +172,7 @@ func (h *Host) Busy() bool {
 	return true
 }
 
-// asleep is how long a core must be idle until being first on it costs; see Config.Wakeup.
+// asleep is how long a core must be idle before being first to run on it has a cost; see Config.Wakeup.
 const asleep = time.Millisecond
 
 // CPU reserves a core for d, starting now at the earliest. If cores are idle, it takes the one used

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A witness is a volume that knows which pages should be dirty, and checks each write against that.
+// A witness is a volume that records which pages should be dirty, and checks each write against that.
 type witness struct {
 	volume.Volume
 	t      *rapid.T

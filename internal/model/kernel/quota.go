@@ -28,7 +28,7 @@ func newQuota(share units.Ratio) quota {
 	return quota{each: time.Duration(float64(share) * float64(quotaPeriod))}
 }
 
-// book uses d of CPU time from start on, and returns when all of it has been used.
+// book uses d of CPU time from start on, and returns the instant at which all of it has been used.
 func (q *quota) book(start vtime.Instant, d time.Duration) (done vtime.Instant) {
 	for {
 		i := int(int64(start)/int64(quotaPeriod) - q.first)

@@ -18,7 +18,7 @@ const (
 )
 
 // tags models how threads compete for the slots of one queue. Slots are not handed out in order of
-// arrival. A thread that asks while a slot is free takes it, ahead of the waiting threads
+// arrival. A thread that requests a slot while one is free takes it, ahead of the waiting threads
 // (blk_mq_get_tag in block/blk-mq-tag.c simply tries first). Waiting threads are not woken until a
 // full wake batch of slots has been released (sbitmap_queue_wake_up). Then one batch of threads is
 // woken, and the first ones to run take the slots that are left. The others wait again, at the end

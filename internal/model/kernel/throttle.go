@@ -19,7 +19,8 @@ const (
 	throttleQueue   = 128                    // BLKDEV_DEFAULT_RQ: if Config.NrRequests says nothing
 )
 
-// An urgency is what the block layer knows about why a buffered write is submitted.
+// An urgency is the reason for submitting a buffered write, to the extent that the block layer distinguishes
+// it.
 type urgency uint8
 
 const (
@@ -220,7 +221,7 @@ func (t *throttle) wake() {
 	t.line = append(t.line[:0], t.line[n:]...)
 }
 
-// yields lets the other submitters continue that were woken together with this one, round-robin with
+// yields lets the other submitters that were woken together with this one continue, round-robin with
 // one request each; again fires when it is this one's turn. The reason: submitting all the requests
 // for which there is room, tens of them, takes a thread longer than another thread needs to wake up
 // and submit its own. So behind a checkpoint's fsync both requests of an append go out together: a

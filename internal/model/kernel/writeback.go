@@ -280,8 +280,8 @@ func (h *Host) dirtied(pages int64) {
 	}
 }
 
-// balance returns when a writer may continue: immediately if the pages that are dirty or under
-// writeback are below the midpoint of the two limits (the kernel's freerun ceiling,
+// balance returns the instant at which a writer may continue: immediately if the pages that are dirty or
+// under writeback are below the midpoint of the two limits (the kernel's freerun ceiling,
 // mm/page-writeback.c), otherwise once enough of them are written.
 //
 // The kernel compares the pages of all devices that are dirty or under writeback

@@ -180,7 +180,7 @@ func (c *checker) host() {
 
 			c.instance = i
 
-			// A written value wins over the instance's: a container may have less than its machine.
+			// An explicit value overrides the instance's: a container may have less than its machine.
 			if !c.wrote("host.cores") && i.VCPU > 0 {
 				c.Host.Cores = i.VCPU
 			}
@@ -274,7 +274,7 @@ func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 	}
 }
 
-// overInstance warns of a volume that its instance cannot use.
+// overInstance warns if a volume's limits exceed what its instance allows.
 func (c *checker) overInstance(at string, o *catalog.Order) {
 	t, err := catalog.Type(o.Type)
 	if err != nil || t.Local || c.instance == nil {

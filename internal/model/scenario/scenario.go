@@ -31,9 +31,9 @@ type Scenario struct {
 	Host Host `yaml:"host,omitempty"`
 	// Volumes, by the engine's names for them: data, journal, wal, wij.
 	Volumes Keyed[catalog.Order] `yaml:"volumes"`
-	// Engine is exactly one engine with its settings; {} takes its defaults.
+	// Engine is exactly one engine with its settings; {} uses its defaults.
 	Engine Chosen `yaml:"engine"`
-	// Members, of etcd, by number: how one of them differs from the others.
+	// Members of etcd, by number: how each one differs from the others.
 	Members Keyed[Member] `yaml:"members,omitempty"`
 	// Workload says which operations arrive, and when.
 	Workload workload.Spec `yaml:"workload"`
@@ -64,7 +64,7 @@ type Host struct {
 	// limits that its volumes share. Default: none, without limits.
 	Instance string `yaml:"instance,omitempty"`
 	// BandwidthWeighting of an EC2 instance of families m8, c8, r8, x8: ebs-1 increases its volumes'
-	// bandwidth by a quarter, at the network's expense and for no money. Default: default.
+	// bandwidth by a quarter, at the expense of its network bandwidth and at no charge. Default: default.
 	BandwidthWeighting string `yaml:"bandwidth_weighting,omitempty"`
 
 	kernel.Config `yaml:",inline"`

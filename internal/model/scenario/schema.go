@@ -239,7 +239,7 @@ func (m *schemaMaker) fields(t reflect.Type, into map[string]any) {
 		if w := words(t, name); w != nil {
 			s["enum"] = w
 			if name == "type" {
-				delete(s, "enum") // other names and capitals are taken as well
+				delete(s, "enum") // other names and capitals are accepted as well
 				s["examples"] = w
 			}
 		}

@@ -207,7 +207,7 @@ func TestSchemaDescribes(t *testing.T) {
 	}
 }
 
-// A validator knows the JSON Schema keywords that the schema uses. Any other keyword is an error,
+// A validator supports the JSON Schema keywords that the schema uses. Any other keyword is an error,
 // so that none goes unchecked silently.
 type validator struct{ root map[string]any }
 

@@ -20,7 +20,7 @@ type Set struct {
 // unassigned is the value of a text that contains no assignment.
 type unassigned struct{}
 
-// Sets parses assignments as --set takes them. A text that is not an assignment is rejected, with its
+// Sets parses assignments in the syntax of --set. A text that is not an assignment is rejected, with its
 // position, when it is applied to a scenario.
 func Sets(texts []string) []Set {
 	out := make([]Set, len(texts))
@@ -33,7 +33,7 @@ func Sets(texts []string) []Set {
 	return out
 }
 
-// Text is the value as --set takes it: "" removes the key.
+// Text is the value in the syntax of --set: "" removes the key.
 func (s Set) Text() string {
 	switch v := s.Value.(type) {
 	case nil, unassigned:
@@ -48,7 +48,7 @@ func (s Set) Text() string {
 	return strings.TrimSpace(string(b))
 }
 
-// String is the assignment as --set takes it.
+// String is the assignment in the syntax of --set.
 func (s Set) String() string {
 	if s.Value == (unassigned{}) {
 		return s.Path
@@ -60,7 +60,7 @@ func (s Set) String() string {
 func (s Set) value() (*yamltree.Node, error) {
 	switch v := s.Value.(type) {
 	case unassigned:
-		// A position without an assignment would be taken for a position in the file.
+		// A position without an assignment would be mistaken for a position in the file.
 		at := yamltree.Position{Line: 1, Column: 1, Set: cmp.Or(s.Path, "''")}
 		return nil, &yamltree.Unreadable{At: at, Text: "is not an assignment: write it as " + like}
 	case string:

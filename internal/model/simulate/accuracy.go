@@ -26,9 +26,9 @@ type Accuracy struct{ Median, Worst float64 }
 
 // AccuracyOf is the models' error bar. It compares the scenarios of examples/lab in the lab and in
 // the simulator (`plimsoll lab table examples/lab --measured examples/lab/measured.json`; a test
-// checks that it is no narrower). It covers WiredTiger, etcd, PostgreSQL and streams; no IRIS could
-// be run. Checkpoints and p99s are off by less in that table by now. A server's runs and repeated
-// runs of one scenario are off by more, so their bars stayed.
+// checks that it is no narrower). It covers WiredTiger, etcd, PostgreSQL and streams; IRIS could not be run.
+// In the current table, checkpoints and p99s are off by less. Runs of a server and repeated runs of one
+// scenario are off by more, so their bars were kept.
 func AccuracyOf(k Kind) Accuracy {
 	switch k {
 	case Rate:

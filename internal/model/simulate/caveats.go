@@ -15,16 +15,16 @@ type Caveat struct {
 	// Kind is backlog, cycles, processor or credits.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
-	// HoldsSeconds is how long the figures hold until they no longer do; 0: they do not hold.
+	// HoldsSeconds is how long the figures hold; 0: they do not hold at all.
 	HoldsSeconds float64 `json:"holds_seconds,omitempty"`
 }
 
 // The kinds of caveats.
 const (
-	Backlog   = "backlog"   // an open loop that is not answered
+	Backlog   = "backlog"   // an open loop whose operations are not all answered
 	Few       = "cycles"    // too few checkpoints were seen
 	Processor = "processor" // its cores are saturated
-	Burst     = "credits"   // credits run out that the load needs
+	Burst     = "credits"   // credits that the load needs run out
 )
 
 const (
@@ -45,7 +45,7 @@ const (
 	exhaustedCPU = 0.9
 )
 
-// CyclePeriod returns the time between a scenario's checkpoints; 0 if none have to be expected.
+// CyclePeriod returns the time between a scenario's checkpoints; 0 if none are expected.
 func CyclePeriod(sc *scenario.Scenario) time.Duration {
 	if load := sc.Workloads(); sc.Engine.CyclePeriod == nil || load == nil || load.Writes() == 0 {
 		return 0
@@ -155,8 +155,8 @@ func objectives(sc *scenario.Scenario, r *Result) []ObjectiveResult {
 	return out
 }
 
-// Judge returns the bound that a result misses, or why its figures do not show that it keeps them; ""
-// if it keeps all. Caveats of the kinds that are allowed do not count.
+// Judge returns the bound that a result misses, or the reason why its figures do not show that it keeps its
+// bounds; "" if it keeps all of them. Caveats of the kinds that are allowed do not count.
 func (r *Result) Judge(want []scenario.Bound, allowed ...string) string {
 	// A backlog comes before the bounds, because the figures of a system that falls behind grow
 	// with the run's length.

@@ -11,12 +11,11 @@
 //
 // The output:
 //
-//   - a recording, if asked for. Each virtual second it has what node_exporter, the EBS CSI driver and
-//     the database's own exporter would have reported, under their names. It also has the clients'
-//     latencies as a histogram plimsoll_client_latency_seconds_bucket{kind,le} with _sum and _count,
-//     because no database's exporter has more than sums ([latency.Buckets] has the edges; kind is
-//     read or write). `plimsoll diagnose` reads it as it reads one of production. It excludes the
-//     warm-up.
+//   - a recording, if asked for. For each virtual second, it contains what node_exporter, the EBS CSI driver
+//     and the database's own exporter would have reported, under their names. It also has the clients'
+//     latencies as a histogram plimsoll_client_latency_seconds_bucket{kind,le} with _sum and _count, because
+//     no database's exporter has more than sums ([latency.Buckets] has the edges; kind is read or write).
+//     `plimsoll diagnose` reads it like a recording from production. It excludes the warm-up.
 //   - a [Result]: latencies over the run and by phase of the checkpoint cycle, checkpoints, volumes,
 //     and where the slow writes waited.
 //
@@ -32,6 +31,6 @@
 //
 // # What is left out
 //
-// Besides what each model says it leaves out: the network between client and database, clients that
-// give up or try again, failures of any kind, and everything else that the machine does.
+// In addition to what each model's documentation lists as left out: the network between client and database,
+// clients that give up or try again, failures of any kind, and everything else that the machine does.
 package simulate

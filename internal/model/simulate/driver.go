@@ -15,8 +15,8 @@ type queued struct {
 
 // A driver gives the engine its operations and learns when they are done.
 //
-// An operation is identified by its intended start, which is unique: where two would start in the
-// same nanosecond, the second starts in the next.
+// An operation is identified by its intended start, which is unique: if two would start in the same
+// nanosecond, the second starts in the next.
 type driver struct {
 	clock  *vtime.Clock
 	engine engine.Model

@@ -188,7 +188,7 @@ func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 			rest -= part
 		}
 	}
-	// Rounding leaves a rest. Adding it keeps the sum equal to the latency.
+	// Rounding leaves a remainder. Adding it keeps the sum equal to the latency.
 	to[own] += rest
 }
 

@@ -77,7 +77,7 @@ type Cycles struct {
 	MedianSeconds *float64 `json:"median_seconds"`
 	// MaxSeconds includes one that is still running at the end, with the time until then.
 	MaxSeconds     *float64 `json:"max_seconds"`
-	RunningSeconds float64  `json:"running_seconds,omitempty"` // how long the one has run that is still running
+	RunningSeconds float64  `json:"running_seconds,omitempty"` // how long the one that is still running has run
 	DirtyBytesMax  *float64 `json:"dirty_bytes_max"`           // in the engine's cache at a checkpoint's start
 	WrittenBytes   float64  `json:"written_bytes"`             // by all of them
 	ShareOfTime    float64  `json:"share_of_time"`             // that one was running

@@ -98,7 +98,7 @@ func sumCycles(cycles []engine.Cycle, measured *meter) Cycles {
 			dirty = max(float64(c.Dirty), zeroIfNaN(dirty))
 		}
 
-		if c.End > measured.end { // still running, and this is the least that it takes
+		if c.End > measured.end { // still running, so this is a lower bound
 			out.RunningSeconds = float64(measured.end-c.Start) / 1e9
 			continue
 		}

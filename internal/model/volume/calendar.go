@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// slicesMax bounds how far ahead the calendar goes: 17 minutes, 24 MiB. Whatever a volume's backlog
-// puts even later is served after everything else that late, at the baseline.
+// slicesMax bounds how far ahead the calendar goes: 17 minutes, 24 MiB. Requests that a volume's backlog puts
+// even later are served one after another, at the baseline.
 const (
 	slicesMin = 1 << 10
 	slicesMax = 1 << 20
@@ -85,8 +85,8 @@ func (c *calendar) second(s int64) *[kinds]int64 {
 	return &c.seconds[s/secondSlices&int64(len(c.seconds)-1)]
 }
 
-// reserve takes room for a charge from an instant on, and returns when its last part passes and
-// what held it back.
+// reserve takes room for a charge from an instant on, and returns the instant at which its last part passes
+// and what held it back.
 func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Limit) {
 	need := [kinds]int64{cost.operations * thousand, cost.bytes * thousand}
 	at := max(int64(from/sliceNs), c.first)
@@ -184,8 +184,8 @@ func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need 
 	return kind
 }
 
-// passes returns when the last part of a charge passes, if a slice took the charge's end. Room is
-// used from the start of a slice, and a request passes at the start of its share.
+// passes returns the instant at which the last part of a charge passes, if a slice took the charge's end.
+// Room is used from the start of a slice, and a request passes at the start of its share.
 func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, bound int,
 	waited bool) (vtime.Instant, Limit) {
 	o, b := &c.limits[operations], &c.limits[bytes]

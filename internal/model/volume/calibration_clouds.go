@@ -75,9 +75,9 @@ var (
 		Assumed: "the shape of Premium SSD's writes' distribution",
 		Mean:    2300 * us, quantiles: scaled(premiumWrites, 1.79),
 	}
-	// PDSSD is Google's SSD Persistent Disk, by one figure of Kubernetes' store under load, taken for
-	// the mean. That its disk is pd-ssd is the installer's default. If a sync was two writes, one takes
-	// 0.75 ms; an older mean by ioping, of reads and synchronous writes, is 2 ms, rounded.
+	// PDSSD is Google's SSD Persistent Disk, based on one figure for Kubernetes' store under load, which is
+	// used as the mean. Its disk is assumed to be pd-ssd, the installer's default. If a sync was two writes,
+	// one takes 0.75 ms; an older mean by ioping, of reads and synchronous writes, is 2 ms, rounded.
 	PDSSD = Calibration{
 		Name:    "pd-ssd",
 		Source:  "mean: fsyncs of Kubernetes' own store in a stress test on Google Cloud, kubernetes-sigs/agent-sandbox, pull request 1275, 2026-07; max: ioping, Nuvoloso's catalogue of storage types, 2019",

@@ -20,7 +20,7 @@ type Config struct {
 	Size units.Size
 
 	// Sustained is its sustained limit, for reads and writes together. ReadOnly and WriteOnly are
-	// additional limits of one direction: local NVMe has them, and the kernel's throttle.
+	// additional limits of one direction: local NVMe and the kernel's throttle have them.
 	Sustained, ReadOnly, WriteOnly Rate
 	Burst                          *Burst
 
@@ -31,7 +31,7 @@ type Config struct {
 	// Merge charges a request that continues where the previous one ended, in the same direction,
 	// to the same operation while that has room and is not done. 8 sequential requests of 32 KiB
 	// are 1 operation if an operation carries 256 KiB (Amazon EBS user guide, "I/O size and volume
-	// throughput limits", 2025). That a finished operation takes no more is assumed.
+	// throughput limits", 2025). We assume that nothing is merged into a finished operation.
 	Merge bool
 
 	// Latency of each operation, after the limits let it pass. It does not depend on the length.
@@ -53,11 +53,10 @@ type Config struct {
 type Credits float64
 
 // Burst is a bucket of credits. Each operation (or byte) takes one, and the bucket refills all the
-// time. While there are any, the volume gives At; when there are none, it gives what flows in. gp2
-// counts operations, and so do st1 and sc1, of 1 MiB: a smaller request that merges with none still
-// takes a credit of 1 MiB (Amazon EBS user guide, HDD volumes, 2025). All three refill at the
-// baseline: a gp2 volume of 100 GiB spends 3,000 per second and gets 300 back, so 5.4 million last
-// 2,000 s.
+// time. While there are any, the volume delivers At; when there are none, it delivers only the refill rate.
+// gp2 counts operations, and so do st1 and sc1, of 1 MiB: a smaller request that merges with none still takes
+// a credit of 1 MiB (Amazon EBS user guide, HDD volumes, 2025). All three refill at the baseline: a gp2
+// volume of 100 GiB spends 3,000 per second and gets 300 back, so 5.4 million last 2,000 s.
 type Burst struct {
 	// At are the limits while there are credits. A limit of 0 here means the one in Config.Sustained.
 	At       Rate
@@ -68,7 +67,7 @@ type Burst struct {
 	Refill Credits
 	Bytes  bool // the credits are bytes
 	// BytesCapacity is a second bucket, of bytes, in addition to one of operations: 0 is none. It is full at
-	// the start, refills by Config.Sustained's throughput, and gives At's throughput while it lasts.
+	// the start, refills at Config.Sustained's throughput, and allows At's throughput while it lasts.
 	// Azure's Premium SSD has both.
 	BytesCapacity Credits
 }

@@ -32,7 +32,7 @@ const (
 
 // An Instance is the limits that volumes share.
 //
-// A volume with a backlog knows immediately when its requests will be issued, far ahead in time.
+// A volume with a backlog determines immediately when its requests will be issued, far ahead in time.
 // Another volume's request that comes later but is issued earlier must not wait behind those. So an
 // instance is not a queue but a calendar: time is cut into slices of a millisecond, each with room
 // for a number of operations and bytes, and a request takes the room it finds from the instant on
@@ -95,7 +95,7 @@ func (c *InstanceConfig) Check() error {
 	return nil
 }
 
-// pass returns when the last part of a charge passes, if its first part may pass at from.
+// pass returns the instant at which the last part of a charge passes, if its first part may pass at from.
 func (i *Instance) pass(now, from vtime.Instant, c *charge) (vtime.Instant, Limit) {
 	i.now = max(i.now, now)
 	i.state.Operations += c.operations

@@ -141,7 +141,7 @@ func (l Latency) at(u uint64) units.Duration {
 	}
 
 	low, high := l.table[i], l.table[i+1]
-	fraction := int64(u << 8 >> 44) // 20 bits: times an hour they fit
+	fraction := int64(u << 8 >> 44) // 20 bits: multiplied by up to an hour, they fit
 	return units.Duration(low + (high-low)*fraction>>20)
 }
 

@@ -39,7 +39,7 @@ func (m *meter) paid() vtime.Instant {
 	return m.at
 }
 
-// ready returns when the next request may pass.
+// ready returns the instant from which the next request may pass.
 func (m *meter) ready() vtime.Instant { return m.paid() - vtime.Instant(m.slack) }
 
 // pay charges n operations or bytes that pass at the given instant.

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// TestPlots submits loads and draws what comes out of it over time: a change of behaviour is seen
-// as one. Each file begins with
+// TestPlots submits loads and draws the results over time, so that a change of behaviour is visible. Each
+// file begins with
 //
 //	volume [iops=3000] [throughput=125MiB/s] [burst=3000/s] [capacity=N] [initial=N] [operation=256KiB] [slots=N]
 //	       [episodes] [latency=gp3] [stripe=4] [unit=64KiB]
@@ -25,7 +25,7 @@ import (
 //
 //	load size=256KiB for=60s bucket=1s [depth=32|every=1ms] [sequential] [plot=iops|throughput|latency|held]
 //
-// submits requests at a depth, or at a rate, and gives a line a bucket.
+// submits requests at a depth, or at a rate, and prints one line per bucket.
 func TestPlots(t *testing.T) {
 	datadriven.Walk(t, "testdata/plots", func(t *testing.T, path string) {
 		s := &stage{}

@@ -45,7 +45,7 @@ func rates(t *rapid.T) volume.Rate {
 	}
 }
 
-// A reference applies the same limits in rational numbers, one operation after another: a queue before
+// A reference applies the same limits in rational numbers, one operation after another: a queue in front of
 // two leaky buckets, without regard for speed.
 type reference struct {
 	rate  volume.Rate

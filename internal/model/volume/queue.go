@@ -23,8 +23,8 @@ type Queue struct {
 	fresh   *snapshot // nil: it was made empty
 	state   State
 
-	// Requests that share a meter are issued in the order of arrival. Reads and writes that share
-	// none have an order each: for each of Ops, line says which.
+	// Requests that share a meter are issued in the order of arrival. Reads and writes that share none have
+	// separate orders: line gives the order of each of Ops.
 	line [Ops]uint8
 	last [2]order
 
@@ -165,8 +165,8 @@ func (q *Queue) Slots() int { return q.slots.most }
 // Instance returns the limits that it shares with other volumes, or nil.
 func (q *Queue) Instance() *Instance { return q.on }
 
-// Submit accepts a request. Its cost does not depend on the backlog: nothing is queued, because the
-// meters know when a request will pass.
+// Submit accepts a request. Its cost does not depend on the backlog: nothing is queued, because the meters
+// determine when a request will pass.
 func (q *Queue) Submit(now vtime.Instant, request Request) Completion {
 	// The meters require time that never goes back.
 	now = max(now, q.now)
@@ -274,8 +274,8 @@ func (q *Queue) issue(done *Completion, r Request) {
 	q.state.Bytes += cost.bytes
 }
 
-// head passes all of a request but its last part, as one lump that begins at first, and returns
-// when the last part may pass.
+// head passes all of a request but its last part, as one lump that begins at first, and returns the instant
+// from which the last part may pass.
 func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Limit) (vtime.Instant, Limit) {
 	at := first
 	for _, m := range meters {
@@ -341,7 +341,7 @@ func (q *Queue) State(now vtime.Instant) State {
 	return s
 }
 
-// fill returns how full the bucket is. The meter knows it for the last request issued, which may be
+// fill returns how full the bucket is. The meter gives it for the last request issued, which may be
 // later than now; until then, the burst ran at its limit.
 func (b *bucket) fill(now, issued vtime.Instant) units.Ratio {
 	// The meter reflects every issued request, including those to be issued after now.

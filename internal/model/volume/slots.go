@@ -6,8 +6,8 @@ import (
 )
 
 // slots are the block layer's: for each one in use the instant at which its request is done, in a
-// heap with four children per node. One that is done by now is as free as an unused one, so those
-// are removed: usually few are in flight, and the heap is as small.
+// heap with four children per node. A slot whose request is done by now is as free as an unused one, so it is
+// removed: usually few requests are in flight, so the heap stays small.
 type slots struct {
 	done  []vtime.Instant
 	most  int   // 0: unbounded
@@ -16,8 +16,8 @@ type slots struct {
 
 func newSlots(n int) slots { return slots{most: n} }
 
-// free returns when the next slot is free: now or earlier, unless all are in use. It removes
-// requests that are done by now.
+// free returns the instant from which the next slot is free: now or earlier, unless all are in use. It
+// removes requests that are done by now.
 func (s *slots) free(now vtime.Instant) vtime.Instant {
 	for len(s.done) > 0 && s.done[0] <= now {
 		s.freed++

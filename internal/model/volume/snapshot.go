@@ -12,7 +12,7 @@ type Initialization struct {
 	// Rate is how fast the volume is fetched from its start on, whatever is accessed. 0: only what
 	// is accessed is fetched.
 	Rate units.Throughput
-	// OnDemand bounds how fast accessed blocks are fetched, all together.
+	// OnDemand bounds the total rate at which accessed blocks are fetched.
 	OnDemand units.Throughput
 	// Takes is how long the fetch of one of them takes.
 	Takes units.Duration
@@ -40,7 +40,7 @@ type snapshot struct {
 	next  vtime.Instant           // when the next fetch on demand may begin
 }
 
-// touch returns when all blocks of a request are present, no earlier than at.
+// touch returns the instant at which all blocks of a request are present, no earlier than at.
 func (s *snapshot) touch(at vtime.Instant, r Request) vtime.Instant {
 	if r.Op == Flush || r.Length == 0 {
 		return at
@@ -54,7 +54,7 @@ func (s *snapshot) touch(at vtime.Instant, r Request) vtime.Instant {
 	return ready
 }
 
-// fetch returns when a block that is first accessed at an instant is present.
+// fetch returns the instant at which a block first accessed at the given instant is present.
 func (s *snapshot) fetch(at vtime.Instant, block int64) vtime.Instant {
 	if t, ok := s.there[block]; ok {
 		return t

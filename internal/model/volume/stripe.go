@@ -22,8 +22,8 @@ type Stripe struct {
 	submitted [Ops]int64
 }
 
-// NewStripe joins volumes. unit is how much is on one before the next begins: 64 KiB by LVM's
-// default.
+// NewStripe joins volumes. unit is the amount of data on one volume before the next begins: LVM's default is
+// 64 KiB.
 func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
 	if len(members) < 1 || len(members) > membersMax {
 		return nil, fmt.Errorf("stripe of %d volumes: want 1 to %d", len(members), membersMax)

@@ -90,7 +90,7 @@ type Completion struct {
 // counts as that one. A Volume is not safe for concurrent use, and neither are all volumes that
 // share an [Instance].
 type Volume interface {
-	// Submit takes a request at now. It takes any request without a panic. One that [Request.Check]
+	// Submit takes a request at now. It accepts any request and never panics. One that [Request.Check]
 	// would refuse counts as a write if its operation is unknown, as empty if its length is
 	// negative, and as the longest one, 1 GiB, if it is longer.
 	Submit(now vtime.Instant, r Request) Completion
@@ -108,8 +108,8 @@ type State struct {
 	// of a wait under its reason. Under Degraded it is the latency in bad episodes; Unlimited stays
 	// 0.
 	HeldBy [Limits]units.Duration
-	// Mattered says which limits of the volume a request, or the first part of one, ever waited for
-	// last, so which decided when it passed. All others could be higher without any difference.
+	// Mattered reports which limits of the volume were ever the last that a request, or the first part of
+	// one, waited for, and so decided when it passed. Raising any of the others would make no difference.
 	Mattered [Limits]bool
 	// Credits is the burst bucket's fill, 1 being full, the emptier one's if it has two; HasCredits says
 	// whether there is one.

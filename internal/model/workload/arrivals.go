@@ -26,7 +26,7 @@ type piece struct {
 // Bounds of a rate. Within a changing rate, anything below RateMin is a pause.
 const (
 	RateMin units.Frequency = 1.0 / 86400 // one per day: a slower one would not occur in a run
-	RateMax units.Frequency = 1e7         // some hundred times what one server has been measured at
+	RateMax units.Frequency = 1e7         // about a hundred times the highest rate measured on one server
 )
 
 // A schedule is a rate over time. After the last piece it starts again, or its rate holds.

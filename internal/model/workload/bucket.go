@@ -81,8 +81,8 @@ func (b *Buckets) full() units.Size {
 	return b.Base + b.Entry*units.Size(max(1, b.Span/b.Interval))
 }
 
-// read fills in a read: of a sensor's newest document with the probability of those documents,
-// otherwise of a closed one, which is assumed to be full.
+// read fills in a read: of a sensor's newest document with the probability that the key distribution gives to
+// those, otherwise of a closed one, which is assumed to be full.
 func (b *buckets) read(op *Op, k *keys, s *random.Stream) {
 	op.Kind, op.Key = Read, k.draw()
 	op.Document = b.full()

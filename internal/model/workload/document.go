@@ -11,7 +11,7 @@ import (
 // sizeBits is how finely quantiles of sizes are tabulated; between two entries, sizes rise evenly.
 const sizeBits = 10
 
-// documents knows the size of every document without storing any: it follows from the key by a
+// documents provides the size of every document without storing any: it follows from the key by a
 // hash. Only growth is stored, as a number of updates each.
 type documents struct {
 	size    units.Size   // of all, if table is nil

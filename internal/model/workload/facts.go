@@ -27,8 +27,8 @@ func (w *Workload) Classes() []string {
 	return out
 }
 
-// Connections returns how many operations the engine can have at the same time; the rest queue
-// before it.
+// Connections returns how many operations the engine can have at the same time; the rest queue in front of
+// it.
 func (w *Workload) Connections() int {
 	if !w.IsClosed() {
 		return w.spec.Connections
@@ -40,7 +40,7 @@ func (w *Workload) Connections() int {
 	return n
 }
 
-// Duration returns when the workload ends; 0 means never.
+// Duration returns the time at which the workload ends; 0 means never.
 func (w *Workload) Duration() units.Duration { return w.spec.Duration }
 
 // Documents returns how many documents exist when the run begins: keys 0 ... Documents-1.
@@ -56,8 +56,8 @@ func (w *Workload) DocumentSize() units.Size {
 }
 
 // Sizes returns how large each document is when the run begins, for callers that create them.
-// (Documents that grow start at the size that the seed gives; of buckets, the newest are as full as
-// their filled_for says, and the others are full.)
+// (Documents that grow start at the size that the seed gives; with buckets, the newest are as full as
+// filled_for says, and the others are full.)
 func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {
 	b := w.spec.Buckets
 	if b == nil {

@@ -29,8 +29,8 @@ var presets = sync.OnceValue(func() []Preset {
 	return out
 })
 
-// Presets are the workloads known by name, in the order in which they are listed. What their
-// specifications point to is shared: it is not to be changed.
+// Presets are the workloads known by name, in the order in which they are listed. The values that their
+// specifications point to are shared and must not be changed.
 func Presets() []Preset { return slices.Clone(presets()) }
 
 const (

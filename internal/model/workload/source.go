@@ -154,7 +154,7 @@ func (w *Workload) Closed(seed random.Seed) *Closed {
 	return c
 }
 
-// end returns when the workload stops.
+// end returns the instant at which the workload stops.
 func (w *Workload) end() vtime.Instant {
 	if w.spec.Duration > 0 {
 		return vtime.At(w.spec.Duration.Std())

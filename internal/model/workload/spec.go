@@ -15,9 +15,9 @@ type Spec struct {
 	WorkingSet units.Size `yaml:"working_set,omitempty"`
 	Document   *Document  `yaml:"document,omitempty"`
 	Buckets    *Buckets   `yaml:"buckets,omitempty"`
-	// Connections is how many operations the engine can have at the same time; the rest queue
-	// before it, and their wait counts. Default 100, which is a MongoDB driver's maxPoolSize
-	// (MongoDB manual, connection options, 2026). A closed loop has as many as clients.
+	// Connections is how many operations the engine can have at the same time; the rest queue in front of it,
+	// and their wait counts. Default 100, which is a MongoDB driver's maxPoolSize (MongoDB manual, connection
+	// options, 2026). A closed loop has as many as clients.
 	Connections int `yaml:"connections,omitempty"`
 	// Duration ends the workload. Default: the length of steps or of a recorded rate; for others,
 	// as long as the run lasts.
@@ -121,7 +121,7 @@ type Document struct {
 	// Growth is how much larger each update makes its document, up to Largest. Documents inserted
 	// during the run keep their size.
 	Growth  units.Size `yaml:"growth,omitempty"`
-	Largest units.Size `yaml:"largest,omitempty"` // default 16 MiB, which is BSON's
+	Largest units.Size `yaml:"largest,omitempty"` // default 16 MiB, which is BSON's limit limit
 }
 
 // A SizeRange is a smallest and a largest size.
@@ -146,7 +146,7 @@ type Buckets struct {
 	Interval units.Duration `yaml:"interval,omitempty"` // between two readings of one sensor
 	Entry    units.Size     `yaml:"entry,omitempty"`    // size added by a reading; default 40 B
 	Base     units.Size     `yaml:"base,omitempty"`     // of a document without readings; default 0
-	// FilledFor is how long the buckets had been filling when the run begins: 50min of hourly ones
+	// FilledFor is how long the buckets have been filling when the run begins: 50min of hourly ones
 	// starts the run at minute 50. Default 0: the first reading of each sensor inserts.
 	FilledFor units.Duration `yaml:"filled_for,omitempty"`
 }

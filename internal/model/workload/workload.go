@@ -1,4 +1,4 @@
-// Package workload says who asks a database for what, and when.
+// Package workload describes which operations clients send to a database, and when.
 //
 // The one idea to know is the open loop. Users do not wait for each other: a sensor sends its next
 // reading whether or not the last one was stored. So an operation carries its intended start

@@ -28,7 +28,7 @@ var providers = []rules.Provider{
 	{Prefix: "fio_", Ways: []rules.Way{{Kind: "fio", Text: "the JSON output of a fio run"}}},
 }
 
-// A known is the information of a diagnosis about what could be recorded.
+// A known holds what a diagnosis shows about which sources could be recorded.
 type known struct {
 	providers []rules.Provider
 	given     map[string]bool // kinds of sources that are present

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// severalIncidents is a report of three incidents: a stall, one that is mostly unexplained, and a time that was
-// only slower.
+// severalIncidents is a report of three incidents: a stall, one that is mostly unexplained, and a time that
+// was only slower.
 func severalIncidents() *diagnosed {
 	worst := 7.6
 	cause := func(weight float64) diagnose.Finding {
@@ -103,7 +103,7 @@ func TestIncidentsWhileWatched(t *testing.T) {
 	}
 }
 
-// The first fact of what is watched says whether it stalls now; of a file there is no now.
+// The first fact about watched sources says whether there is a stall now; for a file there is no such fact.
 func TestNow(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -132,7 +132,7 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// Of several servers the verdict names the most harmful one, and up to three others that stalled.
+// With several servers, the verdict names the worst-affected one, and up to three others that stalled.
 func TestServers(t *testing.T) {
 	of := func(name, engine, verdict string, stalled float64) *diagnose.Report {
 		return &diagnose.Report{

@@ -102,7 +102,7 @@ func TestTabulateKeepsOperations(t *testing.T) {
 	})
 }
 
-// A distribution has a column for each part, and says where operations are too few for a percentile.
+// A distribution has a column for each part, and says where there are too few operations for a percentile.
 func TestDistribution(t *testing.T) {
 	h := writes()
 	stalled := Population{Name: "in stalls", Counts: []float64{0, 40, 0, 0, 10}}
@@ -168,7 +168,7 @@ func TestDescribeUnseen(t *testing.T) {
 	}
 }
 
-// Fractions of operations are of estimates: one that is not zero is never shown as zero.
+// Fractional numbers of operations are estimates: one that is not zero is never shown as zero.
 func TestCounted(t *testing.T) {
 	for n, want := range map[float64]string{-1: "–", 0: "–", 0.4: "< 1", 0.5: "1", 1: "1", 1234.5: "1,235", 12_390_000: "12,390,000"} {
 		if got := Counted(n); got != want {

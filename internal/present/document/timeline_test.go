@@ -67,8 +67,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// The ends of a chart's axis ignore what was not measured, and the lower one ignores zero, because it is of
-// a logarithmic axis.
+// The ends of a chart's axis ignore what was not measured, and the lower one ignores zero, because the axis
+// is logarithmic.
 func TestChartExtent(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
@@ -85,7 +85,7 @@ func TestChartExtent(t *testing.T) {
 	}
 }
 
-// rowsOf are a table's rows as text, of which those without figures are left out.
+// rowsOf are a table's rows as text, except those without figures.
 func rowsOf(tab *Table) string {
 	var b strings.Builder
 	for _, c := range tab.Columns {

@@ -19,7 +19,7 @@ func TestVisible(t *testing.T) {
 		{"\x7f\x00", `\x7f\x00`, `\x7f\x00`},
 		{"a\xffb", `a\xffb`, `a\xffb`}, // not UTF-8
 		{"\xe2\x82", `\xe2\x82`, `\xe2\x82`},
-		{"\ufffd", "\ufffd", `\ufffd`},                               // valid, and what others put for bytes that are not
+		{"\ufffd", "\ufffd", `\ufffd`},                               // valid, and what other programs substitute for invalid bytes
 		{"cod\u202etxt.exe", `cod\u202etxt.exe`, `cod\u202etxt.exe`}, // right to left
 		{"zero\u200bwidth\ufeff", `zero\u200bwidth\ufeff`, `zero\u200bwidth\ufeff`},
 		{"one\u2028two\u2029", `one\u2028two\u2029`, `one\u2028two\u2029`},
@@ -36,7 +36,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// Whatever a text is, nothing in it is invisible, and making it visible again changes nothing.
+// Visible leaves nothing invisible in any text, and applying it again changes nothing.
 func TestVisibleOfAnything(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		in := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).

@@ -22,8 +22,8 @@ type Moment struct {
 	// From and To bound the available time.
 	From, To time.Time
 	Now      Now
-	// Server is the server shown if the sources contain several, and Others is the state of the
-	// rest, most harmful first.
+	// Server is the server shown if the sources contain several, and Others is the state of the rest,
+	// worst-affected first.
 	Server string
 	Others []string
 	Host   []Figure
@@ -151,7 +151,7 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 		for _, x := range r.Incidents {
 			m.Begins = append(m.Begins, x.From)
 		}
-		// Marks are in order of time; the screen wants the newest first.
+		// Marks are in order of time; the screen shows the newest first.
 		for i := len(r.Marks) - 1; i >= 0; i-- {
 			if !r.Marks[i].At.After(m.At) {
 				m.Marks = append(m.Marks, r.Marks[i])

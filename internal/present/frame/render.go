@@ -236,7 +236,7 @@ func (s *screen) title(m *Moment) {
 	head := " plimsoll top  "
 	room := s.Width - len(head) - cells.StringWidth(state) - 1
 	text := head
-	// The time is needed to read the rest of the screen, so the sources make way first.
+	// The time is needed to read the rest of the screen, so the sources are cut first.
 	if room > 0 {
 		text += s.left(s.Sources, room) + " "
 	}

@@ -2,7 +2,7 @@ package frame
 
 import "strings"
 
-// sgr are the styles as terminals take them (ECMA-48, SGR).
+// sgr holds the terminal codes of the styles (ECMA-48, SGR).
 var sgr = map[Style]string{Dim: "2", Bold: "1", Ok: "32", Warn: "33", Bad: "1;31", Accent: "36", Reverse: "7"}
 
 // Text joins lines into a text, with or without colours.

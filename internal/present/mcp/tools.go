@@ -231,7 +231,7 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 	args = append(each(args, "--set=", in.Set), "--", file)
 	text, err := t.call(ctx, args...)
 
-	// The client does not know the temporary file.
+	// The temporary file's name means nothing to the client.
 	if in.Source == "" {
 		text = strings.ReplaceAll(text, file, "scenario.yaml")
 		if err != nil {

@@ -71,7 +71,7 @@ func walked() *casebook.Walk {
 	}
 }
 
-// A published case is walked step by step: each published figure stands next to the model's, and the page says
+// A published case is walked step by step: each published figure is next to the model's, and the page says
 // where the publication is wrong.
 func TestCase(t *testing.T) {
 	golden.Inline(
@@ -162,7 +162,7 @@ HOW ACCURATE THIS IS
 	)
 }
 
-// Without a change there is nothing to write or to prove, and without a plan nothing is said of one.
+// Without a change there is nothing to write or to prove, and without a plan the page does not mention one.
 func TestCaseWithoutPlan(t *testing.T) {
 	sections := func(k *casebook.Walk) string {
 		var out []string
@@ -190,7 +190,7 @@ func TestCaseWithoutPlan(t *testing.T) {
 	}
 }
 
-// What was calibrated on a case is said, because agreement with it proves nothing.
+// A page states what was calibrated on its case, because agreement with that proves nothing.
 func TestCaseTrust(t *testing.T) {
 	k := walked()
 	got := caseTrust(k, newLedger(Origin{})).Parts[0].Text
@@ -203,7 +203,7 @@ func TestCaseTrust(t *testing.T) {
 	}
 }
 
-// A list of cases has their numbers, which the command takes.
+// A list of cases has their numbers, which the command accepts.
 func TestCases(t *testing.T) {
 	golden.Inline(
 		t,

@@ -86,7 +86,7 @@ SOURCES
 `)
 }
 
-// What is not known is said to be unknown, not zero.
+// Unknown figures are reported as unknown, not as zero.
 func TestInstanceWithoutFigures(t *testing.T) {
 	d, err := Instance(
 		&catalog.InstanceType{Name: "n9-standard-4", Provider: "gcp", VCPU: 4, Memory: 16 * units.GiB,

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/check/golden"
 )
 
-// A fitted scenario says of each value how it is known, and how to measure what is assumed.
+// A fitted scenario states the source of each value, and how to measure those that are assumed.
 func TestFit(t *testing.T) {
 	f := &fit.Fitted{
 		Name:    "mongod",

@@ -31,7 +31,7 @@ type Origin struct {
 
 // A Price is a product of the catalogue with the source of its price.
 type Price struct {
-	Product string // "gp3", as `plimsoll catalog show` takes it
+	Product string // "gp3", in the form that `plimsoll catalog show` accepts
 	Source  string // its origin and date
 }
 

@@ -57,7 +57,7 @@ func TestLedgerCites(t *testing.T) {
 	}
 }
 
-// A lab's page says how to run it again: as root, unless the server is another's.
+// A lab's page says how to run it again: as root, unless it is an existing server.
 func TestLedgerOfLab(t *testing.T) {
 	for _, c := range []struct {
 		command []string

@@ -100,7 +100,7 @@ plimsoll query SOURCE 'METRIC' shows the values of a metric
 `)
 }
 
-// What the program says after a recording, a push or a mark is one sentence.
+// After a recording, a push or a mark, the program prints one sentence.
 func TestSentences(t *testing.T) {
 	to := noon.Add(90 * time.Minute)
 	for want, got := range map[string]string{

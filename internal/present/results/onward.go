@@ -55,7 +55,7 @@ func longerFor(r *prove.Report) time.Duration {
 		}
 	}
 
-	// More than a day is no advice.
+	// Recording for more than a day is not practical advice.
 	if seconds > (24 * time.Hour).Seconds() {
 		return 0
 	}

@@ -175,7 +175,7 @@ SUSTAINED I/O BUDGET
 `)
 }
 
-// A new deployment has an order instead of changes, and no figures of today.
+// A new deployment has an order instead of changes, and no current figures.
 func TestPlanOfNewDeployment(t *testing.T) {
 	p := planned()
 	p.New, p.Now = true, nil

@@ -102,7 +102,7 @@ func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 	return out, true
 }
 
-// verdictClass is the colour of a verdict, which the words repeat.
+// verdictClass returns the colour of a verdict, which the text also states in words.
 func verdictClass(v prove.Verdict) string {
 	switch v {
 	case prove.Better:
@@ -257,7 +257,7 @@ func sidesSection(report *prove.Report, loc *time.Location) document.Section {
 
 		unit += ", " + units.Seconds(side.UsedSeconds) + " in total"
 
-		// Less than a sample is rounding, not time that was left out.
+		// A difference of less than one sample is rounding, not time that was left out.
 		if side.LeftSeconds >= side.StepSeconds && side.LeftSeconds > 0 {
 			unit += "; " + units.Seconds(side.LeftSeconds) + " outside them were not used"
 		}

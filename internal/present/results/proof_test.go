@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// proved is a comparison in which writes became faster and the load stayed.
+// proved is a comparison in which writes became faster and the load stayed the same.
 func proved() *prove.Report {
 	estimate := func(value, low, high float64) prove.Estimate {
 		return prove.Estimate{Value: at(value), Low: at(low), High: at(high)}
@@ -137,7 +137,7 @@ func proved() *prove.Report {
 	}
 }
 
-// A proof shows each change with its interval, says what was compared, and how the verdicts were made.
+// A proof shows each change with its interval, what was compared, and how the verdicts were reached.
 func TestProof(t *testing.T) {
 	golden.Inline(
 		t,
@@ -273,7 +273,7 @@ func TestChangeOfFigure(t *testing.T) {
 	}
 }
 
-// What is drawn has a ratio that is a number of at least zero. A figure without a verdict is hollow.
+// Only figures whose ratio is a number of at least zero are drawn. A figure without a verdict is hollow.
 func TestDrawnChanges(t *testing.T) {
 	var got []string
 	for _, row := range changesOf(proved()).Rows {
@@ -290,7 +290,8 @@ func TestDrawnChanges(t *testing.T) {
 	}
 }
 
-// The next step: watch for it if all is well, record longer if that would decide, or else find what stalls.
+// The next step: watch for stalls if all is well, record longer if that would settle the verdict, otherwise
+// find what stalls.
 func TestProofOnward(t *testing.T) {
 	cannotTell := func(r *prove.Report) { r.Verdict = prove.CantTell }
 	for _, c := range []struct {
@@ -320,7 +321,7 @@ func TestProofOnward(t *testing.T) {
 	}
 }
 
-// Figures with the same basis share a row, so that it is read once.
+// Figures with the same basis share a row, so that the basis appears only once.
 func TestBasis(t *testing.T) {
 	tab := basisTable(proved())
 	if len(tab.Rows) != 1 || tab.Rows[0][0].Text != "write p99, read p99" ||

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// page is a rule's page with everything that its conversion to text has to take care of.
+// page is a rule's page with everything that the conversion to text has to handle.
 const page = `# The volume's IOPS cap binds
 
 Above the first heading: see [limits](../limits.md).
@@ -108,7 +108,7 @@ SIGNALS
 	}
 }
 
-// Rules of no engine are about any.
+// A rule without an engine is listed as about "any".
 func TestRules(t *testing.T) {
 	golden.Inline(
 		t,

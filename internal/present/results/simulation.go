@@ -201,7 +201,7 @@ func resultFacts(result *simulate.Result, sources *ledger) []document.Fact {
 	}
 
 	name, class := "write", &result.Writes
-	// A read-only workload has its headline in reads.
+	// The headline of a read-only workload is about reads.
 	if class.All.Operations == 0 {
 		name, class = "read", &result.Reads
 	}
@@ -265,7 +265,7 @@ func simulatedTimeline(results []*simulate.Result, sources *ledger) *document.Ti
 		c := document.Chart{ID: "c" + strconv.Itoa(len(axis.Charts)+1), Title: title, Unit: unit, Limit: limit,
 			StepS: result.Series.StepSeconds}
 		for i, x := range shown {
-			// Another step would not line up with the shared axis.
+			// A series with a different step would not line up with the shared axis.
 			if x.Series == nil || x.Series.StepSeconds != c.StepS {
 				continue
 			}

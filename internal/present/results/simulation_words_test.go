@@ -81,7 +81,7 @@ func TestUnsettledRun(t *testing.T) {
 	}
 }
 
-// The load's text says whether clients wait, because a closed loop hides stalls from its latencies.
+// The text about the load says whether clients wait, because the latencies of a closed loop hide stalls.
 func TestLoadText(t *testing.T) {
 	r := simulated()
 	if got, want := loadText(r), "telemetry, mongodb on m6i.xlarge, 10m measured after 2m of warm-up. Open loop: 612/s arrived, 612/s completed; 3 unanswered at the end."; got != want {
@@ -93,7 +93,8 @@ func TestLoadText(t *testing.T) {
 	}
 }
 
-// A read-only workload has its headline in reads, and a price without machines says that it is of volumes.
+// The headline of a read-only workload is about reads, and a price without machines says that it covers only
+// volumes.
 func TestFactsOfRun(t *testing.T) {
 	labels := func(r *simulate.Result) string {
 		var out []string
@@ -122,13 +123,14 @@ func TestFactsOfRun(t *testing.T) {
 	}
 }
 
-// A volume's limits that held requests back are shares of the time held; one of less than 2 % is noise.
+// The limits that held back a volume's requests are shown as shares of that time; a share of less than 2 % is
+// noise.
 func TestHeldText(t *testing.T) {
 	v := simulated().Volumes[0]
 	if got, want := heldText(&v, 600), "held back for 9,910 s in total, 53 % of the requests' time: IOPS 91 %, throughput 9.1 %; 40 % of its burst credits left"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	// More time than requests had is of overlapping limits: a share would be over 100 %.
+	// If limits overlap, their times add up to more than the requests took, and a share would be over 100 %.
 	if got, want := heldText(&v, 60), "held back for 9,910 s in total: IOPS 91 %, throughput 9.1 %; 40 % of its burst credits left"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -161,7 +163,7 @@ func TestChangeWords(t *testing.T) {
 	}
 }
 
-// A phase of the cycle is named in the unit that distinguishes it from the next.
+// The name of a cycle phase uses the unit that distinguishes the phase from the next one.
 func TestPhaseText(t *testing.T) {
 	for want, p := range map[string]simulate.Phase{
 		"0-6 s": {Name: "0-6s", ToSeconds: 6}, "54-60 s": {Name: "54-60s", FromSeconds: 54, ToSeconds: 60}, "0-50 ms": {Name: "0-0s", ToSeconds: 0.05}, "50-100 ms": {Name: "0-0s", FromSeconds: 0.05, ToSeconds: 0.1},
@@ -172,7 +174,7 @@ func TestPhaseText(t *testing.T) {
 	}
 }
 
-// Of a cluster only the logs' volumes are compared, and a volume is looked up in the variant that has it.
+// For a cluster, only the log volumes are compared, and a volume is looked up in the variant that has it.
 func TestVolumesCompared(t *testing.T) {
 	of := func(names ...string) *simulate.Result {
 		r := &simulate.Result{}

@@ -35,7 +35,7 @@ func TestTraceWithoutSlowCalls(t *testing.T) {
 	}
 }
 
-// Calls that waited for the same thing are one row with their number. The first screen fits.
+// Calls that waited for the same thing are one row with a count. The first screen fits.
 func TestTraceGroups(t *testing.T) {
 	h, b, err := events.LoadFile("../../trace/chain/testdata/xfs-dd.trace")
 	if err != nil {

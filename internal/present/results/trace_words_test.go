@@ -56,7 +56,7 @@ func TestCulprit(t *testing.T) {
 	}
 }
 
-// A share of the time is of the device, the kernel, a limit, or something ahead.
+// A share of the time is attributed to the device, the kernel, a limit, or something ahead.
 func TestCause(t *testing.T) {
 	for _, c := range []struct {
 		cause chain.Cause
@@ -142,7 +142,7 @@ func TestChainLine(t *testing.T) {
 	}
 }
 
-// Every stage and place has words, so that no chain has a gap in its sentence.
+// Every stage and place has a description, so that no sentence about a chain has a gap.
 func TestTraceHasWords(t *testing.T) {
 	for s, w := range stageWords {
 		if w == "" || strings.ToLower(w[:1]) != w[:1] {

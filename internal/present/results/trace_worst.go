@@ -44,7 +44,7 @@ func worstTable(r *chain.Report) *document.Table {
 // alikeLeast is the share of a call's time above which a part decides whether calls are alike.
 const alikeLeast = 0.1
 
-// alikeKey identifies what a call mainly waited for, in the order in which it did.
+// alikeKey identifies what a call mainly waited for, in order of time.
 func alikeKey(c *chain.Chain) string {
 	links, _ := linksOf(c)
 	var key strings.Builder
@@ -76,8 +76,7 @@ func linksOf(c *chain.Chain) (out []link, rest time.Duration) {
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		l := link{place: s.Place, stage: s.Stage, took: s.Took(), stack: s.Stack}
-		// A device's own time has no culprit. Otherwise the largest share stands for the
-		// segment.
+		// A device's own time has no culprit. Otherwise the largest share represents the segment.
 		if len(s.Shares) > 0 && s.Stage != chain.DeviceOwn {
 			l.culprit, l.requests, l.bytes = s.Shares[0].Culprit, s.Shares[0].Requests, s.Shares[0].Bytes
 		}

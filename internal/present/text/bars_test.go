@@ -36,7 +36,7 @@ func TestFrontier(t *testing.T) {
                                          volumes
 `)
 
-	// Points that are alike have no scale.
+	// Points with equal latencies have no scale.
 	f.Points = []document.FrontierPoint{{Name: "a", Seconds: 1}, {Name: "b", Seconds: 1}}
 	draws(t, page{width: 40}, func(p *page) { p.frontier(f) }, `
    0 USD  1.00 s  █████████████  a
@@ -82,7 +82,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// A bar has exactly its width, also for values that are no share.
+// A bar has exactly its width, even for values that are not shares.
 func TestBar(t *testing.T) {
 	for part, want := range map[float64]string{0: "    ", 1: "████", 0.5: "██  ", 0.03125: "▏   ", 0.96875: "███▉", -1: "    ", 7: "████", math.Inf(1): "████"} {
 		if got := (&page{}).bar(part, 4); got != want {
@@ -102,7 +102,7 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// A drawing has the caption of a terminal; what a terminal cannot draw has neither.
+// A drawing has the terminal caption; a plot that a terminal cannot draw has neither drawing nor caption.
 func TestFigureCaption(t *testing.T) {
 	points := []document.FrontierPoint{{Name: "as is", MonthlyUSD: 40, Seconds: 1}}
 	f := &document.Figure{

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// changed is a change with an interval; an end of 0 is none.
+// changed returns a change with an interval; a high of 0 means an unknown upper end.
 func changed(title string, certain bool, value, low, high float64) document.RatioRow {
 	r := document.RatioRow{Title: title, Certain: certain, Ratio: value, Interval: true, Low: &low}
 	if high != 0 {

@@ -31,7 +31,7 @@ func (p *page) findings(all []document.Finding) {
 			p.blank()
 		}
 
-		// A refutation has an x in place of its number: it is nothing to act on.
+		// A refutation has an x in place of its number, because there is nothing to act on.
 		if f.Level == document.Not {
 			p.finding(p.paint("x", red)+"  ", f)
 			if p.verbose && f.Cause != "" {

@@ -78,7 +78,7 @@ func TestFinding(t *testing.T) {
 	)
 }
 
-// Refutations are not numbered, because there is nothing to do about them. Several fixes are.
+// Refutations are not numbered, because there is nothing to do about them. Multiple fixes are numbered.
 func TestFindingRefuted(t *testing.T) {
 	f := capped()
 	f.Level, f.Cause, f.When, f.Observations = document.Not, "The cache was 12 % full.", nil, nil
@@ -100,7 +100,8 @@ x  The volume's IOPS cap binds
 `)
 }
 
-// The fifth finding, and one that only informs, are short; those that the document marks are whole.
+// The fifth finding and an informational one are shortened; findings that the document marks are shown in
+// full.
 func TestFindingsAfterTheFirst(t *testing.T) {
 	for _, c := range []struct {
 		name      string

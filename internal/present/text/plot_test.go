@@ -24,7 +24,7 @@ func lined(title, unit string, values ...float64) *document.Timeline {
 		}}
 }
 
-// A row is a series from zero to its maximum. What was not measured is blank, which zero is not.
+// A row is a series from zero to its maximum. A slot without a measurement is blank; a zero is not.
 func TestPlot(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
@@ -120,8 +120,8 @@ func TestPlotNeedsRoom(t *testing.T) {
 	}
 }
 
-// Bands are drawn above the series, except stalls, which the series show. However short one is, it has a
-// mark; one outside the time has none of the width of the whole.
+// Bands are drawn above the series, except stalls, which the series show. However short a band is, it has a
+// mark; the part of a band outside the time is not drawn.
 func TestBands(t *testing.T) {
 	line := lined("latency", "seconds", 1, 2, 3, 4)
 	line.Bands = []document.Band{{Kind: "stall", Name: "stalled", Spans: [][2]float64{{0, 40}}},
@@ -144,7 +144,7 @@ func TestBands(t *testing.T) {
 `)
 }
 
-// A series of latencies is drawn on a logarithmic axis. Only the first is, because a terminal is low.
+// A series of latencies is drawn on a logarithmic axis. Only the first is, because a terminal has few rows.
 func TestTallPlot(t *testing.T) {
 	line := lined("write p99", "seconds", 0.001, 0.01, 0.1, 1, math.NaN(), 0, 0.003, 0.05)
 	line.Charts[0].Log = true

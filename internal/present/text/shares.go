@@ -22,7 +22,7 @@ func (p *page) shares(s *document.Shares) {
 	}
 
 	bars := min(barColumnsMax, p.width/4)
-	// The name makes way for the bar and the figures.
+	// The name is shortened to leave room for the bar and the figures.
 	names = min(names, shareColumns, p.width-bars-fixedColumns)
 
 	overlaps := false

@@ -174,7 +174,7 @@ func TestTableCells(t *testing.T) {
 	}
 }
 
-// A table without rows shows its headings: an empty result is one too.
+// A table without rows shows its headings: an empty result is still a result.
 func TestTableWithoutRows(t *testing.T) {
 	draws(t, page{width: 40}, func(p *page) {
 		p.table(&document.Table{Columns: []document.Column{{Text: "rule"}, {Text: "seconds", Number: true}}})

@@ -109,7 +109,7 @@ plimsoll diagnose SOURCE explains more
 `)
 }
 
-// A first screen has no rules below its headings, and names its own way to the rest.
+// A first screen has no rules below its headings, and says how to see the rest.
 func TestWriteShort(t *testing.T) {
 	d := whole("nvme1n1")
 	d.Short, d.Now, d.Sections = true, nil, d.Sections[:1]
@@ -215,7 +215,7 @@ func TestWriteIsSafe(t *testing.T) {
 			r.Fatal(err)
 		}
 
-		// Blanks at the end of a line are not visible, except that a colour keeps them.
+		// Blanks at the end of a line are trimmed, except where a colour code follows them.
 		got := blanks.ReplaceAllString(sgrSequence.ReplaceAllString(coloured.String(), ""), "\n")
 		if got != plainText.String() {
 			r.Fatalf("with colours:\n%s\nwithout:\n%s", got, plainText.String())

@@ -79,8 +79,8 @@ func (s *Secrets) argument(arg string) {
 }
 
 // password adds a password as written, unescaped, in all forms in which it may be printed, and its
-// parts. It skips parts that also occur in the public rest of the address, because hiding them
-// would not help.
+// parts. It skips parts that also occur in the public part of the address, because hiding them would not
+// help.
 func (s *Secrets) password(written, public string) {
 	meant := written
 	if plain, err := url.PathUnescape(written); err == nil {

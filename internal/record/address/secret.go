@@ -11,8 +11,8 @@ import (
 // hidden replaces a secret.
 const hidden = "***"
 
-// hideFrom is the length above which a secret is hidden anywhere in a text. The gaps that a shorter
-// one would leave reveal it, so it is hidden only where a URI has a password.
+// hideFrom is the length above which a secret is hidden anywhere in a text. Hiding a shorter one would leave
+// gaps that reveal it, so it is hidden only where a URI has a password.
 const hideFrom = 3
 
 // Secrets are texts that must never be shown.
@@ -97,8 +97,8 @@ func Public(arg string) string {
 	return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:] + path
 }
 
-// Again returns an argument as it can be given again: unlike [Public] with its user and harmless
-// parameters, such as the folder of a socket, and without the password. The user of an http address may
+// Again returns an argument in a form that can be given again: unlike [Public], it keeps the user and
+// harmless parameters, such as the folder of a socket, but not the password. The user of an http address may
 // be a token, so it is left out.
 func Again(arg string) string {
 	a, err := Parse(arg)

@@ -1,4 +1,4 @@
-// Package amazon reads what AWS measures and knows about volumes: the CloudWatch metrics of an EBS
+// Package amazon reads metrics and properties of volumes from AWS: the CloudWatch metrics of an EBS
 // volume, of an EC2 instance with all its volumes, or of the storage of an RDS instance, and from
 // the EC2 and RDS APIs their type, size, IOPS, throughput, instance limits, and whether a volume is
 // being modified.
@@ -8,7 +8,7 @@
 //	aws://i-0123456789abcdef0?profile=prod
 //	aws://rds/orders
 //
-// Credentials, region and endpoints come from where AWS's own tools take them: environment,
+// Credentials, region and endpoints come from the same places that AWS's own tools use: environment,
 // profiles, SSO, roles. The package only reads.
 //
 // Series have the names of prometheus/cloudwatch_exporter, so that rules read both. GetMetricData

@@ -15,7 +15,7 @@ import (
 // volumesMax bounds the volumes of an instance. EC2 supports 128.
 const volumesMax = 128
 
-// A lookup requests what AWS knows about resources and writes it into a description. A missing
+// A lookup queries AWS about resources and writes the results into a description. A missing
 // permission becomes a note, not an error, because metrics may still be readable.
 type lookup struct {
 	query *query
@@ -257,7 +257,7 @@ func (l *lookup) machine(ctx context.Context, kind string) error {
 }
 
 // A dedicated log volume has a fixed size and fixed IOPS (Amazon RDS User Guide, "Dedicated log volume").
-// Rules know it by the name of its instance with this ending.
+// Rules recognise it by its name: that of the instance with this suffix.
 const (
 	logVolume     = "-log-volume"
 	logVolumeGiB  = 1000

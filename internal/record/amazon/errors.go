@@ -93,8 +93,8 @@ func explainNetwork(err error, action, region string) error {
 	return fmt.Errorf("AWS: %s in %s: %w", action, region, err)
 }
 
-// undecoded reports whether an answer could not be decoded. Such errors are in words of the decoder, and
-// quote the answer.
+// undecoded reports whether an answer could not be decoded. Such errors are worded by the decoder and quote
+// the answer.
 func undecoded(err error) bool {
 	var sdk *smithy.DeserializationError
 	var number *strconv.NumError

@@ -19,7 +19,7 @@ const metadataWithin = time.Second
 // metadataBytesMax limits a response of the service: an identity document has about 500 bytes.
 const metadataBytesMax = 64 << 10
 
-// metadata asks the instance metadata service, version 2, which machine this is. Without such a
+// metadata queries the instance metadata service, version 2, for the identity of this machine. Without such a
 // service it fails within two seconds, and immediately with AWS_EC2_METADATA_DISABLED=true.
 func metadata(ctx context.Context, cfg aws.Config) (*imds.InstanceIdentityDocument, error) {
 	client := imds.NewFromConfig(cfg, func(o *imds.Options) {

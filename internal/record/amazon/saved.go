@@ -90,7 +90,7 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 
 	described := s.Describe()
 
-	// A sample is a time, however many series have a value there.
+	// Each time counts as one sample, however many series have a value at that time.
 	moments := map[int64]bool{}
 	for _, savedSeries := range series {
 		period := savedSeries.period()

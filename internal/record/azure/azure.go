@@ -1,10 +1,10 @@
 // Package azure reads what Azure Monitor measures about a managed disk, or about a virtual machine
-// with its data disks, and what Azure knows about them: type, size, IOPS, throughput.
+// with its data disks, and their properties: type, size, IOPS, throughput.
 //
 //	azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D
 //	azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/virtualMachines/V
 //
-// Credentials come from where Azure's own tools take them: environment, workload and managed
+// Credentials come from the same places that Azure's own tools use: environment, workload and managed
 // identity, az login. The package only reads. The SDK's service clients are larger than the four
 // requests that it needs, so it uses only the SDK's credentials.
 //

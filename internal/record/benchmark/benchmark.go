@@ -1,4 +1,4 @@
-// Package benchmark makes a source of the output of a benchmark: a few figures without times. They
+// Package benchmark turns the output of a benchmark into a source: a few figures without times. They
 // are assigned to the time until the file was written.
 //
 //	bench_sync_latency_mean_seconds{method}     one small write and its sync
@@ -31,7 +31,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Kind is that of the sources.
+// Kind is the kind of the sources that this package opens.
 const Kind = "benchmark"
 
 // BytesMax bounds a report. Users paste no more than a terminal's worth.
@@ -48,7 +48,7 @@ type Figure struct {
 type Format struct {
 	Name string        // of the benchmark, for display
 	Took time.Duration // the run's usual length
-	// Parse reads a report. Its error has the line, but not the file's name.
+	// Parse reads a report. Its error names the line but not the file.
 	Parse func(text string) ([]Figure, error)
 }
 
@@ -98,7 +98,7 @@ func (r *report) Read(ctx context.Context, writer recording.Writer, opt source.O
 		return err
 	}
 
-	// A report has no times: the file's modification is the end of the run.
+	// A report has no times, so the file's modification time counts as the end of the run.
 	to := info.ModTime().Add(opt.ClockOffset).Truncate(time.Second)
 	from := to.Add(-r.format.Took)
 

@@ -100,7 +100,7 @@ func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Opti
 
 	lines.Stamp = time.Time{} // the totals belong to the whole run
 	p.End(collection.add)
-	// Only now, because totals at the end of the output may be all that it has.
+	// Checked only now, because the output may have nothing but totals at its end.
 	if len(collection.all) == 0 {
 		return fmt.Errorf("%s of %s: no interval and no total with a latency: give its whole output",
 			l.format.Name, l.from.Path)

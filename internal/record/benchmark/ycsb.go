@@ -155,7 +155,7 @@ func (p *ycsb) row(operation, key, value string) error {
 		return fmt.Errorf("%q is not a number", value)
 	}
 
-	// A histogram's rows look alike, but have whole numbers.
+	// A histogram's rows look the same, but have whole numbers.
 	if ms, err := strconv.ParseFloat(key, 64); err == nil {
 		if s := p.series[operation]; strings.Contains(value, ".") && len(s) < ycsbSeriesMax {
 			p.series[operation] = append(s, point{ms, v})

@@ -27,7 +27,7 @@ const spanDefault = 3 * time.Hour
 
 // A Service reads the metrics of one address.
 type Service interface {
-	// Describe requests what the provider knows about the address. An error means that nothing can
+	// Describe requests the provider's description of the address. An error means that nothing can
 	// be read. It is called once, before Samples.
 	Describe(ctx context.Context, d *Description) error
 	// Period returns the finest interval that the provider still has for data of this age.
@@ -37,7 +37,7 @@ type Service interface {
 	Samples(ctx context.Context, s Span, want func(metric string) bool, emit func([]Series) error) error
 }
 
-// A Description is what a provider knows about an address, in addition to samples.
+// A Description holds what a provider reports about an address, in addition to samples.
 type Description struct {
 	// Facts become facts of the source. [Description.Volume] and [Description.Machine] write the
 	// common ones.
@@ -65,9 +65,9 @@ func (d *Description) Note(format string, args ...any) {
 	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
 }
 
-// Answered reports whether a describing call was answered. Without the permission for it, a note
-// says what is missing (without, a clause); an unknown resource becomes Absent. The caller returns
-// any other error.
+// Answered reports whether a describing call was answered. If the permission is missing, a note ends with the
+// clause without, which says what is unknown; an unknown resource becomes Absent. The caller returns any
+// other error.
 func (d *Description) Answered(err error, without string) (bool, error) {
 	switch {
 	case errors.Is(err, ErrDenied):
@@ -117,7 +117,7 @@ func (s *Source) Charge() string { return s.bill.Text() }
 func (s *Source) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	desc := s.Describe()
 	var about Description
-	// First, because the resource's name, region and creation limit what can be asked for.
+	// Described first, because the resource's name, region and creation time limit what can be requested.
 	if err := s.service.Describe(ctx, &about); err != nil {
 		return err
 	}

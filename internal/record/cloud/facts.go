@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Volume is what a provider knows about a volume. Zero values are unknown.
+// A Volume holds what a provider reports about a volume. Zero values are unknown.
 type Volume struct {
 	// Type is the product's name in the catalogue: "gp3".
 	Type    string

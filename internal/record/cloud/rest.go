@@ -97,7 +97,7 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	}
 
 	defer answer.Body.Close()
-	// Whatever the status is: a refused request uses up the quota too.
+	// Counted regardless of the status, because a refused request also uses up quota.
 	r.Bill.Call(1)
 
 	text, err := io.ReadAll(answer.Body)

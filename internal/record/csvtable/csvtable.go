@@ -265,7 +265,7 @@ func (t *table) head(names []string) error {
 	for i, name := range names {
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "time", "timestamp", "date", "_time":
-			// The first column of time is the one that counts; a second one is dropped as unknown.
+			// Only the first time column is used; a second one is dropped as unknown.
 			if t.timeAt < 0 {
 				t.timeAt = i
 				t.columns = append(t.columns, nil)
@@ -305,7 +305,7 @@ func (t *table) seriesOf(name string) *series {
 	}
 
 	var out *series
-	// One word is as likely a legend: cpu, value.
+	// A single word is just as likely to be a legend: cpu, value.
 	if strings.ContainsAny(name, "_{") && len(name) < 4096 {
 		ls, err := parser.NewParser(parser.Options{}).ParseMetric(name)
 		if metric := ls.Get(model.MetricNameLabel); err == nil && metric != "" {

@@ -1,10 +1,10 @@
-// Package diskstats reads saved samples of /proc/diskstats, mostly each after a line with its time: files
+// Package diskstats reads saved samples of /proc/diskstats, usually each after a line with its time: files
 // of pt-diskstats and pt-stalk (TS 1298130003.07), or of a loop such as
 //
 //	while sleep 1; do date +%s.%N; cat /proc/diskstats; done > diskstats.txt
 //
-// Without times, a sample begins where the first device comes again. A single sample is a sum since
-// boot, as a page of metrics is.
+// Without times, a sample begins where the first device appears again. A single sample holds totals since
+// boot, like a page of metrics.
 //
 // The counters keep node_exporter's names, so that every rule written for it works on them. A
 // partition is skipped if its disk is in the file, because the disk counts its requests as well.

@@ -24,7 +24,7 @@ type untimed struct {
 }
 
 // survey finds out whether a file has times and, if not, how many samples it has.
-// A read error shows again when the file is read.
+// A read error occurs again when the file is read, and is reported then.
 func survey(in io.Reader) (timed bool, first string, samples int) {
 	br := bufio.NewReaderSize(in, lineBytesMax)
 	for {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Only a device that identifies itself as an EBS volume is one.
+// Only a device that identifies itself as an EBS volume is treated as one.
 func TestVolumes(t *testing.T) {
 	root := t.TempDir()
 	for name, is := range map[string][2]string{

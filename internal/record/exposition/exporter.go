@@ -2,8 +2,8 @@ package exposition
 
 import "strings"
 
-// An Exporter describes how to recognise a database's page of metrics. Engines provide theirs; this
-// package knows none.
+// An Exporter describes how to recognise a database's page of metrics. Each engine provides its own; this
+// package contains none.
 type Exporter struct {
 	// Engine is the database's name in recordings.
 	Engine string

@@ -66,8 +66,8 @@ func Sniff(_ string, head []byte) bool {
 		case len(line) == 0 || line[0] == '#':
 		case isSample(line):
 			if samples++; samples == 20 {
-				// A word and a number may be anything, so a page without HELP and TYPE needs 20
-				// samples, or nothing else in head.
+				// A line of a word and a number may be anything, so a page without HELP and TYPE is
+				// recognised only if it has 20 samples, or if head contains nothing else.
 				return true
 			}
 		default:

@@ -96,7 +96,7 @@ type single struct {
 // errSecond stops reading a file that has more than one page.
 var errSecond = errors.New("a second page")
 
-// readSingle reads a file that may have a single page. It returns nil if it has not.
+// readSingle reads a file that may have a single page. It returns nil if the file does not.
 func readSingle(f *file) *single {
 	if f.parts[0].Bytes > joinedBytesMax {
 		return nil
@@ -146,8 +146,8 @@ func (o *single) read(body []byte) {
 
 		switch {
 		case string(name) == "process_start_time_seconds", string(name) == "node_boot_time_seconds":
-			// A process that restarted is the same series with another start, so the start is part
-			// of it.
+			// A restarted process has the same series with another start time, so the start time is part of
+			// its identity.
 			o.began += text + string(fields[0])
 		case bytes.HasSuffix(name, []byte("_info")): // contains the host's name, among others
 			o.began += text

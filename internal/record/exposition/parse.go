@@ -309,7 +309,7 @@ func overSeries(samples int64) string {
 // quotedMax bounds what an error quotes of a line that cannot be read.
 const quotedMax = 80
 
-// unreadable explains an error of the text parser, which speaks of its tokens and of strconv. It
+// unreadable explains an error of the text parser, whose own text mentions its tokens and strconv. It
 // ends with the rest of the line, quoted, from the place where the parser gave up.
 func unreadable(err error) string {
 	text := err.Error()

@@ -122,7 +122,7 @@ func TestEndOfContext(t *testing.T) {
 	})
 }
 
-// TestSecrets: credentials reach the server, and nothing else.
+// TestSecrets: credentials are sent to the server and appear nowhere else.
 func TestSecrets(t *testing.T) {
 	for name, tt := range map[string]struct {
 		url  string

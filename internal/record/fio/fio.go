@@ -150,7 +150,7 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 		Samples: int64(len(e.times)), Facts: map[string]string{},
 	}
 
-	// Reports of one moment are one sample, so the period is between distinct times.
+	// Reports with the same time are one sample, so the period is the interval between distinct times.
 	if len(e.times) > 0 {
 		times := make([]int64, 0, len(e.times))
 		for ms := range e.times {

@@ -237,7 +237,7 @@ func (r *logReader) emitLatency(v values, ms int64, dir int, s *slot) {
 	}
 	slices.Sort(s.latencies)
 	for _, q := range []float64{0.5, 0.9, 0.99, 0.999, 1} {
-		// The smallest value that at least the share q of them does not exceed.
+		// The smallest latency that at least a share q of the latencies do not exceed.
 		i := max(int(q*float64(len(s.latencies))+0.999999)-1, 0)
 		v.add(ms, seconds(s.latencies[min(i, len(s.latencies)-1)]), prefix+"_latency_seconds",
 			r.pairs("quantile", strconv.FormatFloat(q, 'f', -1, 64))...)

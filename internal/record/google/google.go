@@ -1,5 +1,5 @@
 // Package google reads what Google Cloud Monitoring measures about a disk, or about an instance
-// with all its disks, and what Compute Engine knows about them: type, size, IOPS, throughput.
+// with all its disks, and their properties from Compute Engine: type, size, IOPS, throughput.
 //
 //	gcp://projects/P/zones/Z/disks/D
 //	gcp://projects/P/zones/Z/instances/I
@@ -173,7 +173,7 @@ func (s *service) describeDisk(ctx context.Context, described *cloud.Description
 
 	described.Volume(name, v)
 
-	// Google does not report pending changes of performance, only of the disk's status.
+	// Google does not report pending changes of performance, only the disk's status.
 	if disk.Status != "" && disk.Status != "READY" {
 		described.Note("%s is being modified (%s): until that completes, its performance may differ from its settings",
 			name, disk.Status)

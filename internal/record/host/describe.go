@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// A description is what a provider knows about this machine and its volumes.
+// A description holds what a provider reports about this machine and its volumes.
 type description struct {
 	facts map[string]string
 	notes []string

@@ -8,7 +8,7 @@ import (
 
 // volumes samples the machine's EBS volumes, with the names of aws-ebs-csi-driver's node metrics.
 //
-// If /proc is not below /, the machine consists of files only, without its devices.
+// If /proc is not below /, only the machine's files are available, not its devices.
 func (s *sampler) volumes() {
 	for _, v := range s.ebs {
 		page, err := s.askVolume(v.Device)

@@ -1,9 +1,9 @@
 // Package host samples the machine that it runs on: block devices, page cache, pressure and CPU
 // from /proc, with node_exporter's names.
 //
-// This source needs nothing to be installed. Use it together with a database's own metrics: only
-// both show whether the journal's fdatasync waits for the device, or the device for a flush of the
-// page cache (node_memory_Dirty_bytes falls while node_disk_written_bytes_total rises).
+// This source needs nothing to be installed. Use it together with a database's own metrics: only both
+// together show whether the journal's fdatasync waits for the device, or the device for a flush of the page
+// cache (node_memory_Dirty_bytes falls while node_disk_written_bytes_total rises).
 //
 // The right period is one second: samples every fifteen seconds blur a stall of eight. A sample is
 // a few small reads of /proc and costs well under a millisecond of CPU time.
@@ -29,7 +29,7 @@
 // describe the database. On the node, [OpenArg] samples the cgroup of another process:
 // host?pid=4711, host?cgroup=/system.slice/postgresql.service.
 //
-// As root, it asks Amazon EBS volumes which limit throttles them (NVMe log page 0xD0; package
+// As root, it queries Amazon EBS volumes for the limit that throttles them (NVMe log page 0xD0; package
 // internal/record/ebs), with the names of aws-ebs-csi-driver. It never sends such a request to any
 // other device.
 //
@@ -73,7 +73,7 @@ func Sniff(arg string, _ []byte) bool {
 	return word == "host" || word == "local" || word == "localhost"
 }
 
-// A Describer asks a cloud provider what this machine and the attached volumes are. It returns
+// A Describer queries a cloud provider about this machine and the attached volumes. It returns
 // facts for the source, and notes about what it could not find out.
 type Describer func(ctx context.Context, volumes []string) (facts map[string]string, notes []string)
 
@@ -127,8 +127,8 @@ type machine struct {
 	describe Describer
 }
 
-// Read implements source.Source, using source.Polled.Poll. A late sample (the machine stalls) has
-// the time at which it was taken.
+// Read implements source.Source, using source.Polled.Poll. A sample that is late because the machine stalls
+// has the time at which it was taken.
 func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := newSampler(m.root, opt.Want)
 	s.group = m.group
@@ -292,7 +292,7 @@ func (s *sampler) sample(at time.Time) error {
 		return err
 	}
 
-	// Names stay once seen, so only a machine that never showed a device is noted.
+	// Names are kept once seen, so this is noted only if the machine never showed a device.
 	if len(s.names) == 0 && !s.noted["devices"] {
 		s.noted["devices"] = true
 		s.absent = append(

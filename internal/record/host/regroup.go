@@ -72,7 +72,7 @@ func (s *sampler) regroup(at time.Time) {
 	}
 
 	if slices.ContainsFunc(dirs, func(dir string) bool { return exists(s.root, dir) }) {
-		// While the group exists: afterwards, its program is what identifies the successor.
+		// Read while the group exists, because its program identifies the successor afterwards.
 		if change.program == "" && change.tried.IsZero() {
 			change.program, change.tried = s.group.mainProgram(s.root), at
 		}

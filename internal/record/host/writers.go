@@ -245,7 +245,7 @@ func devicesOf(root string, pid int, paths []string) (out []string) {
 				inner = m
 			}
 		}
-		// A path on no mount, such as a file in another namespace, has no vote.
+		// A path on no mount, such as a file in another namespace, is not counted.
 		if inner.device != "" {
 			device := wholeDisk(root, filepath.Base(inner.device))
 			votes[device]++

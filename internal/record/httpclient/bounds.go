@@ -63,8 +63,8 @@ func (e *TooLargeError) Error() string {
 	return text
 }
 
-// A Budget bounds all answers of a run together, so that a server that always has one more page
-// cannot run it forever.
+// A Budget bounds all answers of a run together, so that a server that always returns one more page cannot
+// keep it running forever.
 type Budget struct {
 	most          Bounds
 	bytes, fields atomic.Int64 // so far
@@ -110,7 +110,7 @@ func (t *Turns) Begin(ctx context.Context) (_ context.Context, end func()) {
 	return context.WithValue(ctx, turnKey{}, mine), mine.end
 }
 
-// A turn is the turn of one request.
+// A turn records whether one request holds a turn.
 type turn struct {
 	*Turns
 	mu   sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// choosing are the sets of labels that may select one part of a recording, in the order of
+// choosing lists the sets of labels that may select one part of a recording, in the order of
 // preference.
 var choosing = [][]string{{"server"}, {"instance"}, {"namespace", "pod"}, {"pod"}, {"cluster", "instance"},
 	{"cluster"}, {"job"}}

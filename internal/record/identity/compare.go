@@ -51,8 +51,8 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 		return elsewhere, nil
 	}
 
-	// Members log the same events at the same times, and a quiet log is like any other. Files of one
-	// log were joined before.
+	// Logs are not compared: members log the same events at the same times, and logs with few events look
+	// alike. Files of one log were joined earlier.
 	if s.logged(a) && s.logged(b) {
 		return different, nil
 	}

@@ -35,7 +35,7 @@ type Engine struct {
 	// Sets means that the engine's rules compare the members of a set, by the label instance: a set
 	// is then judged as a whole.
 	Sets bool
-	// Agreed are metrics that all members of a set report nearly alike, such as the index of their
+	// Agreed are metrics whose values are nearly the same on all members of a set, such as the index of their
 	// shared log. It may be empty.
 	Agreed []string
 }

@@ -336,8 +336,8 @@ func (s *splitter) onlyServer(only *server) {
 	}
 }
 
-// otherwiseNamed adds a note about the only other host that a capture names: a container may call
-// its host differently.
+// otherwiseNamed adds a note about the only other host that a capture names: a container may use a different
+// name for its host.
 func (s *splitter) otherwiseNamed(v *server, p *place) {
 	at := p.named()
 	i := slices.IndexFunc(v.nodes, func(n *node) bool { return len(n.hosts) > 0 && !n.labelled })

@@ -138,7 +138,7 @@ func (r *rates) finish() {
 		r[requests] = both
 	}
 
-	// One await for both kinds is per request of either kind.
+	// A single await for both kinds is the mean over the requests of both.
 	r[requestTime] *= r[requests]
 	if r[writeTime] == r[writeTime] {
 		r[requests], r[requestTime] = math.NaN(), math.NaN()

@@ -17,9 +17,9 @@
 //
 // It also reads sar's text (-d, -u, -q, -B, -W, -A) and sadf's output from sar's files (-d, -p, -j,
 // -x): the history that most hosts keep. Tasks, paging and swapping of -q, -B and -W have
-// node_exporter's names. These, and sysstat before 9.1.5, have one await for reads and
-// writes, so their requests are counted together, with Plimsoll's own names:
-// sysstat_disk_requests_total, _request_seconds_total.
+// node_exporter's names. sar, sadf and sysstat before 9.1.5 have one await for reads and writes, so their
+// requests are counted together, with Plimsoll's own names: sysstat_disk_requests_total,
+// _request_seconds_total.
 //
 // It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p -h --human, with
 // the dates and decimals of any locale, several appended runs, and -o JSON, even if a kill cut it

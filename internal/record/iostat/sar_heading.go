@@ -14,7 +14,7 @@ type sarHeading struct {
 	columns []column
 	device  int // the column with the name of the device, -1 if the rows are not devices
 	cpu     []int
-	host    []hostFigure // by column; hostFigures if the column is another
+	host    []hostFigure // by column; hostFigures for any other column
 }
 
 // sarTime cuts the time of day off a line.

@@ -16,8 +16,8 @@ import (
 const sinceBootSpan = time.Hour
 
 // readSinceBoot reads a log that has only averages since boot, such as the output of iostat without
-// an interval. The last report becomes one sample of its counters, as a page of metrics is: the
-// diagnosis knows that such a sample is a sum.
+// an interval. The last report becomes one sample of its counters, like a page of metrics: the diagnosis
+// treats such a sample as a sum.
 func (l *log) readSinceBoot(ctx context.Context, writer recording.Writer, opt source.Options, sv *survey,
 	ck *clock) error {
 	var at time.Time
@@ -56,8 +56,8 @@ func (l *log) readSinceBoot(ctx context.Context, writer recording.Writer, opt so
 		return err
 	}
 
-	// Averages times an assumed time since boot are counters; dividing them again cancels the
-	// assumption.
+	// Averages multiplied by an assumed time since boot become counters; dividing by that time later cancels
+	// the assumption.
 	seconds := sinceBootSpan.Seconds()
 	for _, name := range slices.Sorted(maps.Keys(devices)) {
 		for q, rate := range devices[name] {

@@ -126,7 +126,7 @@ func (x *xmlReports) start(element *xml.StartElement) {
 	}
 }
 
-// text is the text of an element without others; "" if it has none. An error shows again with the next token.
+// text is the text of an element without others; "" if it has none. The next token returns the same error.
 func (x *xmlReports) text() string {
 	token, err := x.xml.Token()
 	if data, ok := token.(xml.CharData); ok && err == nil {

@@ -100,8 +100,8 @@ func Open(o Options) (*Client, error) {
 	return open(config, namespace, cmp.Or(o.PerSecond, requestsPerSecond))
 }
 
-// absentFile explains the error of a configuration whose explicitly named files do not exist. It
-// returns nil if the cause is another.
+// absentFile explains the error of a configuration whose explicitly named files do not exist. It returns nil
+// if the error has another cause.
 func absentFile(named string, err error) error {
 	of := clientcmd.RecommendedConfigPathEnvVar
 	switch {

@@ -112,7 +112,7 @@ func (c *Client) explain(verb, resource, namespace, name string, err error) erro
 	case errors.Is(err, context.DeadlineExceeded), timedOut(err):
 		return fmt.Errorf("%s: no answer from the cluster at %s in time: check the network and the load of the API server",
 			what, c.Host)
-	// The server's own words; it was reached.
+	// The server was reached, so its own message is returned.
 	case apierrors.ReasonForError(err) != "":
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // A learned prefix is any text of the same shape in front of each line: the names of hosts and
-// containers, and times in forms that [Detect] does not know.
+// containers, and times in forms that [Detect] does not recognise.
 //
 //	db1: LINE                                    pdsh, ansible
 //	db-0 iostat LINE                             stern

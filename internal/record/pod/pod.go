@@ -154,7 +154,7 @@ func (s *volumes) readOne(ctx context.Context, address string, w recording.Write
 	return fmt.Errorf("cannot read %s: no provider for this scheme", address)
 }
 
-// factual adds what the cluster knows about a volume to the facts of its source.
+// factual adds the cluster's facts about a volume to the facts of its source.
 type factual struct {
 	recording.Writer
 	facts map[string]string // by the name of the device in the source

@@ -36,10 +36,10 @@ type Engine struct {
 	Exporters []exposition.Exporter
 	// Looks recognise files that are often given by mistake. [ServerHere] in their text is replaced.
 	Looks []Look
-	// Programs are the names of its servers' processes, and Names what users call it besides.
+	// Programs are the names of its servers' processes, and Names are other names that users have for it.
 	Programs, Names []string
 	// DataFolder reports whether a folder is a server's data, which cannot be read, and which server's: its
-	// process, 0 if unknown, and its port, "" if unknown. It is asked about folders that are not captures.
+	// process, 0 if unknown, and its port, "" if unknown. It is called for folders that are not captures.
 	DataFolder func(dir string) (pid int, port string, is bool)
 	// Configuration reports whether a text is a server's configuration, and the port of its clients, "" if
 	// it names none.
@@ -101,8 +101,8 @@ func Matches(pattern string) func([]byte) bool {
 	return func(head []byte) bool { return re().Match(head[:min(len(head), 4096)]) }
 }
 
-// An Opener recognises sources: general ones, and those of the engines it was created for. The zero
-// Opener knows no engines.
+// An Opener recognises sources: general ones, and those of the engines it was created for. The zero Opener
+// has no engines.
 type Opener struct {
 	live     map[string]*Engine // by scheme
 	schemes  []string           // the first scheme of each engine

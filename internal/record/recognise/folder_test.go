@@ -49,7 +49,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A dbPath is a source because it contains diagnostic.data. With an iostat log next to it, it is both.
+// A dbPath is a source because it contains diagnostic.data. With an iostat log next to diagnostic.data, the
+// dbPath means both sources.
 func TestExpandCapture(t *testing.T) {
 	dir := t.TempDir()
 	capture := filepath.Join(dir, "diagnostic.data")

@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// opener knows all engines.
+// opener supports all engines.
 var opener = recognise.For(engines.All().Sources())
 
 func noEnv(string) string { return "" }

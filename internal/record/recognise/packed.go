@@ -150,7 +150,7 @@ type unpacked struct {
 	close func()
 }
 
-// Read implements [io.Reader]. Its errors speak of the file, not of the decoder.
+// Read implements [io.Reader]. Its errors describe the file, not the decoder.
 func (u *unpacked) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -159,7 +159,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A damage says that a compressed file cannot be decompressed. Decoders describe their own state
+// A damage is the error of a compressed file that cannot be decompressed. Decoders describe their own state
 // ("match offset bigger than current history"), which does not help the author of the file.
 type damage struct {
 	text string

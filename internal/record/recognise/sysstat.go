@@ -18,7 +18,7 @@ const saMagic = "\x96\xd5"
 // saConvert is the command that converts such a file.
 const saConvert = "sadf -j FILE -- -d -u -q > sar.json"
 
-// sadfFile returns a binary file of sar as the JSON that this machine's sadf makes of it. Its error
+// sadfFile returns a binary file of sar as JSON, converted by this machine's sadf. Its error
 // follows the file's name.
 func sadfFile(from source.File) (source.File, error) {
 	sadf, err := exec.LookPath("sadf")

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// fakeSadf puts a sadf in front of all others.
+// fakeSadf puts a fake sadf first in PATH.
 func fakeSadf(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()

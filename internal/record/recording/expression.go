@@ -30,7 +30,7 @@ func CheckExpr(text string) error {
 			depth, exprDepthMax)
 	}
 
-	// With fewer bytes there cannot be as many: an operator and an operand take two.
+	// A shorter expression cannot have that many: an operator and its operand take at least two bytes.
 	if len(text) < 2*exprOperatorsMax {
 		return nil
 	}

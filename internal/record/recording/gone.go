@@ -22,7 +22,8 @@ func newPlace(path string) (*place, error) {
 	return &place{path: path, was: info}, err
 }
 
-// check checks whether the folder is still at its path. If the check fails, it is assumed to be.
+// check checks whether the folder is still at its path. If the check itself fails, the folder is assumed to
+// be there.
 func (p *place) check() {
 	now, err := os.Stat(p.path)
 	switch {

@@ -42,7 +42,7 @@ func credentials(u *url.URL, opt RemoteOptions) httpclient.Credentials {
 	return httpclient.Credentials{}
 }
 
-// denied returns the error for a denied request: the server needs credentials, or others.
+// denied returns the error for a denied request: the server requires credentials, or different ones.
 func denied(sent httpclient.Credentials, status int) error {
 	ways := fmt.Sprintf("user and password in the URL, or %s and %s, or %s, or %s", EnvUser, EnvPassword,
 		EnvToken, EnvTokenFile)

@@ -88,7 +88,7 @@ func TestPushToNoReceiver(t *testing.T) {
 	}
 }
 
-// The result of a query is cut off at its limit, compressed or not, and so is the memory.
+// The result of a query is cut off at its limit, compressed or not, so that memory is bounded too.
 func TestRemoteBomb(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20))
 	const most = 8 << 20

@@ -23,7 +23,7 @@ const LineBytesMax = 64 << 10
 // headBytes is how much of a text shows whether its lines have a prefix.
 const headBytes = 16 << 10
 
-// checkEvery is how many lines are read between two looks at the context.
+// checkEvery is how many lines are read between two checks of the context.
 const checkEvery = 4096
 
 // Lines reads the lines of a file.
@@ -64,7 +64,7 @@ func OpenAs(ctx context.Context, from source.File, opt source.Options,
 
 	l := &Lines{ctx: ctx, in: in, br: bufio.NewReaderSize(in, LineBytesMax), progress: opt.Progress,
 		total: from.Bytes, path: from.Path}
-	head, _ := l.br.Peek(headBytes) // an error shows again when the lines are read
+	head, _ := l.br.Peek(headBytes) // an error occurs again when the lines are read
 	form := lineprefix.Detect(head)
 	if is != nil {
 		form = lineprefix.For(head, is)

@@ -16,7 +16,7 @@ type Series struct {
 	// Timed means that its events have a duration; otherwise there is only NAME_total.
 	Timed bool
 	// Always means that the server logs such events whatever its settings, so that none logged means
-	// that there were none. A series of others exists only if the log has one.
+	// that there were none. Otherwise the series exists only if the log has such an event.
 	Always bool
 }
 
@@ -84,7 +84,7 @@ func newEvents(series []Series) *Events {
 // Fact stores a fact about the server, such as its version.
 func (e *Events) Fact(name, value string) { e.facts[name] = value }
 
-// Unread counts a line that could not be read, with the reason. There must be few different ones.
+// Unread counts a line that could not be read, with the reason. There must be few distinct reasons.
 func (e *Events) Unread(reason string) { e.unread[reason]++ }
 
 // Add adds n events of a kind.

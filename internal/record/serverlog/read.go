@@ -130,7 +130,7 @@ type reader struct {
 	parser Parser
 
 	modified time.Time // of the current file
-	latest   time.Time // later times are not believed; zero if unknown
+	latest   time.Time // later times are rejected; zero if unknown
 
 	done, total        int64
 	lines              int64
@@ -203,7 +203,8 @@ func (r *reader) read(ctx context.Context, file *part) error {
 
 // line handles a line, and returns the text that the next line continues.
 func (r *reader) line(prefix *wrapper, raw, held []byte) []byte {
-	// Most lines are of no interest. A part of a line may be, even if these words are in another part.
+	// Most lines are of no interest. A part of a split line may be, even if the words that Keep looks for are
+	// in another part.
 	if len(held) == 0 && !r.format.Keep(raw) && !prefix.split(raw) {
 		r.stamp(prefix, raw)
 		return nil
@@ -271,7 +272,7 @@ func (r *reader) stampLast(w *wrapper) {
 	r.last = r.last[:0]
 }
 
-// see notes that the log has a line of a time; false if that cannot be.
+// see records the time of a line; false if the time is impossible.
 func (r *reader) see(at time.Time) bool {
 	if !r.latest.IsZero() && at.After(r.latest) || at.Year() < 1990 || at.UnixMilli() > recording.TimeMaxMs {
 		r.late++

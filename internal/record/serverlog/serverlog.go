@@ -1,5 +1,5 @@
-// Package serverlog reads the logs of database servers. It knows lines, prefixes, times and bounds;
-// an engine's package knows what its lines say, as a [Format].
+// Package serverlog reads the logs of database servers. It handles lines, prefixes, times and bounds; an
+// engine's package describes the content of its lines, as a [Format].
 //
 // A log is a list of events, most of them about something slow, and not a measurement taken at
 // regular times. To put events on a timeline with other sources, they become counters with one
@@ -15,8 +15,8 @@
 // A counter of zero means that nothing was logged, which is not the same as nothing was slow.
 //
 // A pipeline may have put its own time in front of each line, or wrapped it in JSON: journald, docker
-// and Kubernetes. Of two times the one with a zone counts. Files that log rotation made, compressed
-// or not, are one source.
+// and Kubernetes. If a line has two times, the one with a zone counts. Files that log rotation made,
+// compressed or not, are one source.
 package serverlog
 
 import (
@@ -45,8 +45,8 @@ type Format struct {
 	Is func(raw, text []byte) bool
 	// Stamp reads the time that the server itself wrote at the beginning of a line.
 	Stamp func(text []byte) (lineprefix.Time, bool)
-	// Keep reports whether a line may be about an event. It must be cheap, because it sees every
-	// line, and may be wrong in favour of keeping one. In JSON, quotes in a line are escaped.
+	// Keep reports whether a line may be about an event. It must be cheap, because it is called for every
+	// line, and it may err on the side of keeping a line. In JSON, quotes in a line are escaped.
 	Keep func(raw []byte) bool
 	// New returns a reader of lines, which adds what it finds to e.
 	New func(e *Events) Parser

@@ -2,7 +2,8 @@ package serverlog
 
 import "bytes"
 
-// Words are parts of lines. Looking for them is cheap, so a format decides by them which lines to decode.
+// Words are parts of lines. Searching for them is cheap, so a format uses them to decide which lines to
+// decode.
 type Words [][]byte
 
 // WordsOf makes words of texts.

@@ -221,7 +221,7 @@ db asked 3: 1 from 12s to 12s`)
 	})
 }
 
-// The end of the context is never an error; a recording that fails is one.
+// The end of the context is never an error; a failure to write the recording is.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, after := range []time.Duration{0, 100 * time.Millisecond, 1500 * time.Millisecond} {

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Recorded is the common part of sources of files, to be embedded: they do not wait for time to
-// pass, and know their full description only after Read.
+// Recorded is the common part of sources of files, to be embedded: they do not wait for time to pass, and
+// their full description is available only after Read.
 type Recorded struct {
 	mu   sync.Mutex
 	desc recording.Source

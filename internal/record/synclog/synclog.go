@@ -1,5 +1,5 @@
-// Package synclog knows what the logs of two programs say about slow syncs: Redis (and Valkey), and ZooKeeper
-// (also within Kafka). Other lines of these logs are not read.
+// Package synclog reads what the logs of two programs report about slow syncs: Redis (and Valkey), and
+// ZooKeeper (also within Kafka). Other lines of these logs are not read.
 package synclog
 
 import (

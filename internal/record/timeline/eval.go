@@ -116,7 +116,7 @@ func mapped(v value, f func(float64) float64) value {
 func (ev *evaluator) call(e *parser.Call) (value, error) {
 	switch e.Func.Name {
 	case "abs":
-		// Of a number, abs is a number; otherwise it applies to each cell.
+		// For a number, abs returns a number; otherwise it applies to each cell.
 		v, err := ev.eval(e.Args[0])
 		if err != nil || v.scalar {
 			return value{scalar: true, number: math.Abs(v.number)}, err

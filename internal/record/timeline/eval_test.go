@@ -187,7 +187,7 @@ func TestEvalAgreesWithPrometheus(t *testing.T) {
 	})
 }
 
-// Forms that the pack uses and random expressions rarely hit.
+// Forms that the pack uses but random expressions rarely produce.
 func TestEvalAgreesOnSignalShapes(t *testing.T) {
 	exprs := []string{
 		`histogram_quantile(0.99, sum by (le, instance) (irate(h_bucket[2s])))`,
@@ -215,8 +215,8 @@ func TestEvalAgreesOnSignalShapes(t *testing.T) {
 	})
 }
 
-// The one difference: 0/0, an await without I/O, is a NaN sample for Prometheus, which count, "and" and
-// max see. On the grid it is unknown, as if there were no sample.
+// The one difference: 0/0, an await without I/O, is a NaN sample in Prometheus, and count, "and" and max
+// include it. On the grid it is unknown, as if there were no sample.
 func TestNothingOverNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

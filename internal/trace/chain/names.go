@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Files returns the files that a report names, at most so many, those that cost most first.
+// Files returns at most this many of the files that a report names, those that cost most first.
 func (r *Report) Files(most int) []string {
 	var out []string
 	add := func(file string) {
@@ -29,7 +29,7 @@ func (r *Report) Files(most int) []string {
 	return out
 }
 
-// NameFiles applies what the header says that files hold.
+// NameFiles sets what each file holds, according to the header.
 func (r *Report) NameFiles() {
 	for i := range r.Behind {
 		r.Behind[i].Culprit.name(r.Header.Holds)

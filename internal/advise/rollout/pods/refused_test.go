@@ -193,7 +193,7 @@ func permissions(t *testing.T, s *clustertest.Server) {
 	w.rest()
 	rules := clustertest.RulesIn(t, "../../../../docs/kubernetes.md")
 
-	// The server does not know the token "expired".
+	// The server does not recognise the token "expired".
 	if text := w.dry(s.Client(t, "expired", "db")); !strings.HasSuffix(text, "does not accept the credentials: they are invalid or have expired") {
 		t.Errorf("with credentials that have expired: %q", text)
 	}

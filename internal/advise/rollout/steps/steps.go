@@ -30,7 +30,7 @@ const (
 	Undone  Phase = "undone"
 )
 
-// A State is a step's phase, and since when.
+// A State is a step's phase, and when it began.
 type State struct {
 	Name  string    `json:"name"`
 	Phase Phase     `json:"phase,omitempty"`
@@ -226,7 +226,7 @@ func (c *Course) step(ctx context.Context, i int) error {
 		}
 	}
 
-	// Save the phase before acting: if the process dies in Do, the next run knows that the step may
+	// Save the phase before acting: if the process dies in Do, the state shows the next run that the step may
 	// have changed something.
 	if err := c.enter(is, Begun); err != nil {
 		return fail(Saving, err)

@@ -11,10 +11,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// settings writes them twice, since etcd takes them from one of two places: environment (as systemd
-// units and containers have it) or a YAML file, and where a file is given the environment counts
-// for nothing (etcd documentation, "Configuration options"). Names are those of 3.6; in a file
-// durations of the backend are nanoseconds, heartbeats milliseconds.
+// settings writes the settings twice, because etcd reads them from one of two places: the environment (of a
+// systemd unit or a container) or a YAML file. If a file is given, etcd ignores the environment (etcd
+// documentation, "Configuration options"). Names are those of 3.6; in a file, backend durations are in
+// nanoseconds and heartbeats in milliseconds.
 func settings(transition *emit.Transition) (*emit.Part, error) {
 	before, after := scenario.ConfigOf[*model.Config](transition.Before),
 		scenario.ConfigOf[*model.Config](transition.After)
@@ -42,8 +42,8 @@ func settings(transition *emit.Transition) (*emit.Part, error) {
 		number("quota", "quota-backend-bytes", int64(before.Quota), int64(after.Quota)),
 	}
 
-	// A member that exists finds its moved log through the link in its place. With this setting it would
-	// start on an empty log if the move has not happened yet.
+	// An existing member finds its moved log through the link left in its old place. With this setting it
+	// would start on an empty log if the move has not happened yet.
 	for _, v := range transition.NewVolumes() {
 		// Several new volumes may be for the log; the option is written once.
 		has := slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" })

@@ -58,7 +58,7 @@ func (f fitting) fit() error {
 		Ops: puts, How: fit.Measured,
 		RateOf: "proposals that " + lead + " committed", MixOf: "proposals are puts; ranges are reads"}
 
-	// Unknown reads change no write: etcd serves ranges from memory.
+	// Unknown reads do not affect writes: etcd serves ranges from memory.
 	if math.IsNaN(reads) {
 		l.How,
 			l.MixOf = fit.Assumed, "how many reads there are (etcd_mvcc_range_total): none taken, for they do not touch the disk"
@@ -132,7 +132,7 @@ func (f fitting) entries(lead string, puts float64) {
 	const ask = "etcdctl get KEY, or etcd_debugging_mvcc_total_put_size_in_bytes over etcd_mvcc_put_total"
 	overhead := float64(model.Defaults().Overhead)
 	each := fit.Per(timeline.Mean(f.byInstance(judge.WALWritten)[lead]), puts)
-	// No more than the headers: the log was not measured, or its counter does not fit the
+	// The growth is no more than the headers: the log was not measured, or its counter does not match the
 	// proposals.
 	if math.IsNaN(each) || each <= overhead+1 {
 		f.Add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed,

@@ -28,8 +28,8 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	return p
 }
 
-// memberCounts returns the numbers of members to try. A plan never reduces the tolerance of
-// failures: n members survive the loss of (n-1)/2, so an even number can lose one member.
+// memberCounts returns the numbers of members to try. A plan never reduces fault tolerance: n members survive
+// the loss of (n-1)/2, so a cluster with an even number can do with one member fewer.
 func memberCounts(now int) []int {
 	var out []int
 	for _, n := range []int{1, 3, 5, 7} {

@@ -45,9 +45,8 @@ func answers(ctx context.Context, m *rollout.Member) error {
 	return err
 }
 
-// healthy makes a linearizable read through the member. The read succeeds only if the member knows
-// a leader and has applied all committed entries (etcd 3.5,
-// server/etcdserver/api/etcdhttp/health.go).
+// healthy makes a linearizable read through the member. The read succeeds only if the member has a leader and
+// has applied all committed entries (etcd 3.5, server/etcdserver/api/etcdhttp/health.go).
 func healthy(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
 		return errors.New("the site file has no address for the member, so its health is unknown")

@@ -74,10 +74,10 @@ const (
 	deviationMost   = 100 * time.Millisecond
 )
 
-// What etcd asks of its disk and itself, at the 99th percentile: etcd's FAQ, "What does the etcd
+// What etcd requires of its disk and of itself, at the 99th percentile: etcd's FAQ, "What does the etcd
 // warning 'failed to send out heartbeat on time' mean" and its metrics document (wal_fsync under 10
-// ms, backend_commit under 25 ms); and where it logs that applying a request took too long
-// (--warning-apply-duration).
+// ms, backend_commit under 25 ms); and the threshold above which it logs that applying a request took too
+// long (--warning-apply-duration).
 const (
 	fsyncMost  = 10 * time.Millisecond
 	commitMost = 25 * time.Millisecond

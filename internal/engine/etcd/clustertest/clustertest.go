@@ -30,10 +30,10 @@ import (
 	"plimsoll/internal/record/kubeclient"
 )
 
-// perSecond is the number of requests that a test may make: as many as it can.
+// perSecond is the client's request limit, high enough not to slow down a test.
 const perSecond = 10000
 
-// patience is how long the programs may take to serve, on a busy machine.
+// patience is how long the programs may take to start serving on a busy machine.
 const patience = 5 * time.Minute
 
 // A Server is a running API server.
@@ -42,8 +42,8 @@ type Server struct {
 	url string
 }
 
-// Tokens of the users that the server knows: one may do everything, the other nothing until a test
-// allows it.
+// Tokens of the server's two users: one may do everything, the other nothing until a test grants it
+// permissions.
 const (
 	Admin = "admin"
 	Guest = "guest"
@@ -115,7 +115,7 @@ func (s *Server) namespaced(ctx context.Context, c *kubeclient.Client) error {
 	return err
 }
 
-// Kubeconfig writes one for a user and a namespace, and returns its path.
+// Kubeconfig writes a kubeconfig file for a user and a namespace, and returns its path.
 func (s *Server) Kubeconfig(t testing.TB, token, namespace string) string {
 	t.Helper()
 	return s.kubeconfig(t, "token: "+token, namespace)
@@ -134,7 +134,7 @@ current-context: test
 	return path
 }
 
-// Client is a user's.
+// Client returns a client for the user with the token.
 func (s *Server) Client(t testing.TB, token, namespace string) *kubeclient.Client {
 	t.Helper()
 	c, err := kubeclient.Open(kubeclient.Options{Kubeconfig: s.Kubeconfig(t, token, namespace),

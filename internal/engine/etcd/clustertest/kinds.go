@@ -15,7 +15,7 @@ var (
 	Roles        = kubeclient.NewKind[rbacv1.Role]("rbac.authorization.k8s.io", "v1", "Role", "roles", true)
 	ClusterRoles = kubeclient.NewKind[rbacv1.ClusterRole]("rbac.authorization.k8s.io", "v1", "ClusterRole",
 		"clusterroles", false)
-	// ClusterRoleBindings give them to users.
+	// ClusterRoleBindings grant cluster roles to users.
 	ClusterRoleBindings = kubeclient.NewKind[rbacv1.ClusterRoleBinding]("rbac.authorization.k8s.io", "v1",
 		"ClusterRoleBinding", "clusterrolebindings", false)
 	RoleBindings = kubeclient.NewKind[rbacv1.RoleBinding]("rbac.authorization.k8s.io", "v1", "RoleBinding",

@@ -158,7 +158,7 @@ func (p *Play) attempt() string {
 	return fmt.Sprintf("play://%d", p.attempts)
 }
 
-// full is a folder with a cp that copies a part and finds no room.
+// full is a folder with a cp that copies a part and then runs out of space.
 func (p *Play) full() string {
 	const cp = "#!/bin/sh\nmkdir -p \"$3\"\necho part >\"$3/part\"\necho 'cp: error writing: No space left on device' >&2\nexit 1\n"
 	dir := filepath.Join(p.Dir, "full")
@@ -222,8 +222,8 @@ func (p *Play) write(pod *corev1.Pod) {
 	p.acked[pod.Name] += text
 }
 
-// Acknowledged is how many writes the databases acknowledged. What their logs miss of them is added
-// to Lost. The play must be at rest.
+// Acknowledged returns how many writes the databases acknowledged. Mismatches between these writes and the
+// databases' logs are added to Lost. The play must be at rest.
 func (p *Play) Acknowledged() int {
 	for pod, want := range p.acked {
 		if text, err := os.ReadFile(filepath.Join(p.logs[pod], p.File)); err != nil || string(text) != want {
@@ -233,7 +233,7 @@ func (p *Play) Acknowledged() int {
 	return p.n
 }
 
-// LogOf is where a pod's database has its log now: the folder, links followed.
+// LogOf returns the folder in which a pod's database currently has its log, with links resolved.
 func (p *Play) LogOf(pod string) string {
 	path, err := filepath.EvalSymlinks(p.logs[pod])
 	if err != nil {

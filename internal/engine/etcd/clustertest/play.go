@@ -56,7 +56,7 @@ type Play struct {
 	Restarts map[string]int
 	// Infeasible is the VolumeAttributesClass that the driver refuses.
 	Infeasible string
-	// Full says that a copy finds no room on its volume. It may change while the play continues.
+	// Full makes copies run out of space on their volume. It may change while the play continues.
 	Full atomic.Bool
 
 	acked map[string]string // by pod, what its database acknowledged
@@ -70,7 +70,7 @@ type Play struct {
 
 const ns = "db"
 
-// Turn does one round. It is called again and again.
+// Turn runs one round; it is called repeatedly.
 func (p *Play) Turn(ctx context.Context) error {
 	if p.acked == nil {
 		p.acked, p.logs, p.Restarts, p.underway = map[string]string{}, map[string]string{}, map[string]int{},
@@ -182,7 +182,7 @@ func (p *Play) refused(ctx context.Context, pod *corev1.Pod, template string) er
 	return nil
 }
 
-// collect deletes the pods whose set does not exist any more, as the garbage collector does. It
+// collect deletes the pods whose set no longer exists, as the garbage collector does. It
 // asks the server for each owner, because a set of the same name may be a different one.
 func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
@@ -208,8 +208,8 @@ func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 	return nil
 }
 
-// orphan lets a set's pods go, as the garbage collector does, and then the set. A deletion that
-// takes the pods along waits for them.
+// orphan releases a set's pods, as the garbage collector does, and then lets the set be deleted. It fails if
+// the deletion would also delete the pods.
 func (p *Play) orphan(ctx context.Context, set *appsv1.StatefulSet, pods []corev1.Pod) error {
 	if !slices.Contains(set.Finalizers, metav1.FinalizerOrphanDependents) {
 		return fmt.Errorf("the set is deleted with its pods: %q", set.Finalizers)
@@ -300,7 +300,7 @@ func ready(pod *corev1.Pod) bool {
 	})
 }
 
-// Go plays until the test says stop, and returns the first error.
+// Go runs turns in the background until the test calls stop, which returns the first error.
 func (p *Play) Go(t testing.TB) (stop func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

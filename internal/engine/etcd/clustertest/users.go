@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/record/kubeclient"
 )
 
-// auditPolicy has the server write down every change.
+// auditPolicy makes the server log every change.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -28,7 +28,7 @@ rules: [{level: Metadata, verbs: [create, update, patch, delete, deletecollectio
 
 func (s *Server) auditLog() string { return filepath.Join(s.Dir, "audit.log") }
 
-// As is the client of the user with this name, who may do what a test grants.
+// As returns a client for the user with this name, who has the permissions that a test grants.
 func (s *Server) As(t testing.TB, user, namespace string) *kubeclient.Client {
 	t.Helper()
 	c, err := kubeclient.Open(kubeclient.Options{
@@ -40,7 +40,7 @@ func (s *Server) As(t testing.TB, user, namespace string) *kubeclient.Client {
 	return c
 }
 
-// Grant gives a user the permissions of the rules, and waits until the server knows.
+// Grant gives a user the permissions of the rules, and waits until they take effect.
 func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	ctx, admin := t.Context(), s.Client(t, Admin, ns)
@@ -73,7 +73,7 @@ func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 	}
 }
 
-// RulesIn are the rules of the roles in a page of the documentation.
+// RulesIn returns the rules of the roles in a page of the documentation.
 func RulesIn(t testing.TB, page string) (out []rbacv1.PolicyRule) {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -27,7 +27,7 @@ func WithPort(host string) string {
 // certificates. "" means no client certificate, and the system's authorities.
 type Files struct{ Cert, Key, CACert string }
 
-// Names are the names of the flags or variables by which the user gave the files.
+// Names are the names of the flags or variables with which the user specified the files.
 type Names struct {
 	// Both explains how to give certificate and key: "give both --cert and --key".
 	Both string

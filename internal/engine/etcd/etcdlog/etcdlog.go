@@ -9,7 +9,7 @@
 //	etcd_log_defragmentation*    defragmentations
 //	etcd_log_snapshot_total      databases sent to another member
 //	etcd_log_leader_change_total a member became known as leader, except the first after a start
-//	etcd_log_leader_lost_total   the member no longer knew a leader
+//	etcd_log_leader_lost_total   the member no longer had a leader
 //	etcd_log_election_total      elections that this member started
 //	etcd_log_no_space_total      lines about the alarm NOSPACE
 //	etcd_log_start_total         starts of the process

@@ -2,7 +2,7 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// compared lists the figures by which two recordings are compared.
+// compared lists the signals for comparing two recordings.
 var compared = rules.Compared{
 	Operations: []rules.Operations{{Signals: []*rules.Signal{ProposalsCommitted}, EachCountsAll: true}},
 	Source:     "etcd's /metrics",

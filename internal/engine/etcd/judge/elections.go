@@ -144,7 +144,8 @@ func electionFinding(r rules.Rule, input *rules.Case, cells timeline.Mask, chang
 	finding.Severity = rules.Info
 
 	switch {
-	// A member that was not read may have the slow disk, so the claim is critical only without one.
+	// A member that was not read may have the slow disk, so the finding is critical only if every member was
+	// read.
 	case changes >= manyChanges && serious && unread == 0:
 		finding.Severity = rules.Critical
 	case changes >= manyChanges && changes > restarted, changes > 0 && serious,
@@ -217,7 +218,7 @@ func explainElections(finding *rules.Finding, input *rules.Case, changes, rtt fl
 		finding.Advise("timeout", nil)
 	}
 
-	// Also a fast round trip is evidence: it rules the network out.
+	// A fast round trip is evidence too: it rules out the network.
 	if !math.IsNaN(rtt) {
 		finding.Evidence = append(finding.Evidence,
 			input.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))

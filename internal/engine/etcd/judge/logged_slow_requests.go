@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// etcdLogs says which calls etcd's log has.
+// etcdLogs explains which calls appear in etcd's log.
 const etcdLogs = "etcd logs a WAL fdatasync only if it takes over 1 s, and a request only if it takes over 100 ms (--warning-apply-duration, since 3.5): syncs of 10 ms to 1 s, which miss etcd's criterion, leave no line."
 
 func nothingLogged() rules.Rule {

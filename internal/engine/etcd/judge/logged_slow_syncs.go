@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// A single slow sync may be an incident on the host. From two on they recur.
+	// A single slow sync may be an incident on the host; two or more are a recurring problem.
 	loggedRecurs = 2.0
 	// loggedMuchS is how long such syncs last in total before they are more than a warning.
 	loggedMuchS = 5.0

@@ -13,7 +13,7 @@ const oneBurst = 5 * time.Second
 
 const (
 	// longPauses is how many pauses of over 128 ms (a bucket boundary of the histogram) clients
-	// notice. Fewer may be batches that met a busy moment of the disk.
+	// notice. Fewer may be batches that happened to run while the disk was busy.
 	longPauses = 3.0
 	// pausedTime is the share of a compaction's time in which it holds the lock.
 	pausedTime = 0.3

@@ -14,7 +14,7 @@ var criteria = []rules.Criterion{
 }
 
 // longCommit is a backend commit, in seconds, that every client notices: writes wait for it, and requests
-// often have a timeout of a few seconds. Long syncs of the WAL are etcd/wal-fsync-tail's.
+// often have a timeout of a few seconds. The rule etcd/wal-fsync-tail covers long syncs of the WAL.
 const longCommit = 1.0
 
 func missesCriterion() rules.Rule {

@@ -46,7 +46,7 @@ func slowMember() rules.Rule {
 			}
 		}
 
-		// Slower than the others needs others, so one member alone is never slow.
+		// A single member cannot be compared with others, so it is never slow.
 		if len(all) < 2 || q.slow == 0 {
 			return nil
 		}

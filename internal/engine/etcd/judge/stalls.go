@@ -12,7 +12,7 @@ const fsyncFloorS = 0.010
 // average for half of the sync in progress and then for its own: 1.5 syncs.
 const fsyncCeilingS = rules.StallCeilingS / 1.5
 
-// felt are the signals by which stalls are detected.
+// felt lists the signals used to detect stalls.
 var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCommits,
 	ProposalsPending, ProposalsCommitted, ProposalsApplied, Defragmenting, DefragmentTime,
 	loggedSyncs.Running, loggedSyncs.Count, loggedSyncs.Longest, loggedWrites.Running, loggedWrites.Count,

@@ -200,8 +200,8 @@ func roleOf(c *rules.Case, instance string) role {
 	return x
 }
 
-// severity returns critical only if the leader changed and this member may have led. Where no source
-// counts changes, long syncs may have cost none: one in a million recurs every few hours on a busy member.
+// severity returns critical only if the leader changed and this member may have led. If no source counts
+// changes, long syncs may have caused none: one in a million recurs every few hours on a busy member.
 func (x role) severity(t tail) rules.Severity {
 	follows, lost := x.led == 0, t.lost >= tailLost
 	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.all

@@ -20,7 +20,7 @@ const (
 	membersMax = 64
 )
 
-// An address says where a cluster is and which user connects. It holds a password.
+// An address specifies where a cluster is and which user connects to it. It may contain a password.
 type address struct {
 	endpoints      []string // host:port
 	secure         bool

@@ -66,8 +66,8 @@ func (d *damagedMember) answer(method string) ([]byte, error) {
 }
 
 // TestHostileAnswers reads from a member whose messages are damaged (gRPC): none may cause a panic,
-// take long or fail with a decoder's message. What it says about other members is used as when
-// following them.
+// take long or fail with a decoder's message. Its information about other members is used in the same way as
+// by a follower.
 func TestHostileAnswers(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

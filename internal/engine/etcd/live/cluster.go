@@ -68,9 +68,9 @@ func (m *member) facts() map[string]string {
 	return f
 }
 
-// cluster asks the members in the address to identify themselves, and one of them for the full
-// member list, whose view it returns too. The result includes at least the members in the address.
-// If none answers, the error is that of the first.
+// cluster requests the identity of each member in the address, and the full member list from one of them; it
+// also returns that member's view. The result includes at least the members in the address. If none answers,
+// the error is that of the first.
 func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, *roll, error) {
 	members := make([]*member, len(a.endpoints))
 	lists := make([]*roll, len(a.endpoints))
@@ -259,7 +259,7 @@ func (k *keptToken) set(text string) {
 	k.text = text
 }
 
-// explain describes why a member could not be asked and what to do, without the password.
+// explain describes why a request to a member failed and what to do, without the password.
 func (a *address) explain(endpoint string, err error) error {
 	text := status.Convert(err).Message()
 

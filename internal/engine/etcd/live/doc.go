@@ -25,8 +25,8 @@
 //
 //	plimsoll_etcd_alarms{alarm_type="NOSPACE"|"CORRUPT"}  members with this alarm, 0 for none
 //
-// It does not ask with Maintenance.Alarm, as etcdctl alarm list does: that is a proposal, which every
-// member writes to its WAL, and which does not return while there is no leader.
+// It does not call Maintenance.Alarm, as etcdctl alarm list does: that call is a proposal, which every member
+// writes to its WAL, and which does not return while there is no leader.
 //
 // The facts of each member are its initial name, its id, and whether it is the leader or a learner;
 // the revision and the size of its database are series.

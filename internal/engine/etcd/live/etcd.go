@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Options say how to connect.
+// Options configure the connections.
 type Options struct {
 	// Insecure accepts any server certificate.
 	Insecure bool

@@ -14,10 +14,10 @@
 // loop: it applies what was committed in its next Ready, after its own fdatasync is done. So every
 // put feels a slow leader, even if a majority was fast.
 //
-// Three consequences decide what to buy. There is one fdatasync at a time, so a single client gets
-// at most one over the volume's latency, whatever its IOPS. Requests that arrive during a sync
-// share the next one, so many clients hide a slow sync. And an append into new blocks also costs
-// writes of the file system's journal.
+// Three consequences decide what to buy. There is one fdatasync at a time, so a single client's rate is at
+// most the reciprocal of the volume's latency, whatever its IOPS. Requests that arrive during a sync share
+// the next one, so many clients hide a slow sync. And an append into new blocks also costs writes of the file
+// system's journal.
 //
 // Behind the log, each member applies its puts to a bbolt file and commits it every 100 ms or
 // 10,000 puts, with two fdatasyncs: one for the changed pages, one for the meta page that makes

@@ -11,7 +11,7 @@ type flight struct {
 	weight int
 }
 
-// A sending is what the leader knows about a follower.
+// A sending is the leader's state for a follower.
 type sending struct {
 	flights     []flight // a ring buffer
 	head, count int

@@ -50,7 +50,7 @@ func find(asked string) (string, error) {
 	return path, nil
 }
 
-// version asks a binary for its version: "3.4.23".
+// version runs a binary to get its version: "3.4.23".
 func version(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

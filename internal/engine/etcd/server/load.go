@@ -54,7 +54,7 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 		group.Go(func() error {
 			kv, w := l.kv(i), writer{}
 			for {
-				// Whole batches are handed out; the last one ends with the documents.
+				// Each goroutine claims a whole batch at a time; the last batch may be smaller.
 				from := at.Add(each) - each
 				if from >= documents {
 					return nil
@@ -104,7 +104,7 @@ func (s *Server) lead(ctx context.Context, l *links) error {
 				continue
 			}
 			ids[k] = status.Header.MemberId
-			// Only the wanted member's view counts: it must know itself that it leads.
+			// Only the wanted member's view counts: it must report itself as the leader.
 			if k == want {
 				leader = status.Leader
 			}

@@ -115,7 +115,7 @@ func healthy(ctx context.Context, p *place, proc *process.Process) error {
 		}
 
 		select {
-		// A process that has exited will never serve: its error says more than a timeout would.
+		// A process that has exited will never serve: its error is more informative than a timeout.
 		case <-proc.Done():
 			return fmt.Errorf("member %s: %w", p.name, proc.Err())
 		case <-ctx.Done():

@@ -88,7 +88,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 
 	var err error
 
-	// etcd runs as root as well, so a missing user is only logged.
+	// etcd can also run as root, so a missing user is only logged.
 	if s.user, err = process.Unprivileged("nobody"); err != nil {
 		s.m.Print("etcd runs as root: " + err.Error())
 	}

@@ -1,5 +1,4 @@
-// Package advise is what Plimsoll advises for InterSystems IRIS: how a layout is applied to an
-// instance.
+// Package advise contains Plimsoll's advice for InterSystems IRIS: how to apply a layout to an instance.
 package advise
 
 import "plimsoll/internal/advise/emit"

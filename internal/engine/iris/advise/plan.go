@@ -25,9 +25,9 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 }
 
 // firstReads is a lower bound for the reads of an instance in the measured time that no volume can
-// merge with the previous read. It counts each block that an operation of the measured time
-// touches, none of the warm-up did, and whose preceding neighbour no operation touches at all. It
-// is 0 if that is unknown.
+// merge with the previous read. It counts each block that an operation in the measured time touches, that no
+// operation in the warm-up touched, and whose preceding neighbour no operation touches at all. It is 0 if
+// that is unknown.
 //
 // A block that was never touched is in no buffer. So before the first operation on it is answered,
 // a request has read it, and because no operation touched it before, the read is in the measured

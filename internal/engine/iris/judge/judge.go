@@ -1,5 +1,5 @@
-// Package judge is what Plimsoll knows about stalls of InterSystems IRIS: the signals for reading
-// its recordings, and the rules with their test scripts.
+// Package judge holds what Plimsoll knows about stalls of InterSystems IRIS: the signals for reading its
+// recordings, and the rules with their test scripts.
 package judge
 
 import (

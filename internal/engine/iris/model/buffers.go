@@ -23,7 +23,7 @@ type buffers struct {
 
 const (
 	chunkBlocks = 1 << 24
-	// framesFirst is the initial capacity of frames: that of 32 GiB.
+	// framesFirst is the initial capacity of frames, enough for 32 GiB.
 	framesFirst = 1 << 22
 )
 
@@ -56,7 +56,7 @@ func (b *buffers) near(blocks []uint32) {
 	b.seen = seen
 }
 
-// admit adds a block that was read to memory and evicts a clean one, of which there must be one.
+// admit adds a block that was read to memory and evicts a clean one; at least one must exist.
 func (b *buffers) admit(block uint32) {
 	s := b.state(block)
 	if *s&resident != 0 {

@@ -29,7 +29,7 @@ type harness struct {
 	done  int // reads in a benchmark
 }
 
-// A second is the latencies of reads in one second of the run.
+// A second holds the latencies of reads in one second of the run.
 type second struct{ took []time.Duration }
 
 const (

@@ -37,7 +37,7 @@ var (
 	_ engine.Model = (*Instance)(nil)
 )
 
-// An extent is the place of something on its device.
+// An extent is the location of a file on its device.
 type extent struct {
 	device *kernel.Device
 	start  units.Size
@@ -62,7 +62,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	instance := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
 	instance.parsed = env.Clock.Line(instance)
 	wij, journal := env.Volume("wij", "data"), env.Volume("journal", "data")
-	// Areas on one volume must not overlap, so each has the room of the largest.
+	// Areas on one volume must not overlap, so each gets the space of the largest.
 	size := max(cfg.Buffers, cfg.Database)
 	instance.data = extent{data, 0, wij == data || journal == data}
 	instance.daemon.wij = extent{device: wij, shared: wij == data || wij == journal}
@@ -92,7 +92,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 type what uint8
 
 const (
-	parsed         what = iota // an operation has had its CPU
+	parsed         what = iota // an operation has used its CPU time
 	fetched                    // a block was read
 	resumed                    // a pause of updates is over
 	answered                   // an update is done

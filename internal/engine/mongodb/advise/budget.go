@@ -15,7 +15,7 @@ import (
 // checkpoints, 50 % for eviction, 30 % for the log and 55 % for reads; what one leaves unused is
 // lent to the others (capacity.h, WT 4.2 to 7.0).
 //
-// WiredTiger knows nothing of volumes and charges a journal on its own volume to the same total. So
+// WiredTiger does not distinguish volumes and charges a journal on its own volume to the same total. So
 // the journal's writes are added to the data volume's throughput.
 func ioBudget(l *emit.Transition, data budget.Budget) *emit.Part {
 	total, comment := data.BytesPerSec, "# What the data volume sustains, in MB (2^20) per second."

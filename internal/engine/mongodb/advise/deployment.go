@@ -1,4 +1,4 @@
-// Package advise is what Plimsoll advises for MongoDB: how a layout is applied to mongod.
+// Package advise contains Plimsoll's advice for MongoDB: how to apply a layout to mongod.
 package advise
 
 import (
@@ -56,8 +56,8 @@ func journalIn(mounted string, args []string, _ func(string) string) (data, log 
 	return data, path.Join(data, "journal")
 }
 
-// reasons explain the settings. What they say about stalls was measured in the laboratory
-// (docs/models.md) or comes from WiredTiger's documentation.
+// reasons explain the settings. Statements about stalls were measured in the laboratory (docs/models.md) or
+// come from WiredTiger's documentation.
 var reasons = map[string]string{
 	"cache":                      "with a cache too small for the working set, application threads must evict; a cache too large leaves no memory for the page cache.",
 	"eviction_target":            "the share of the cache from which eviction starts.",

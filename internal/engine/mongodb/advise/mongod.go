@@ -176,7 +176,7 @@ func gib(s units.Size) string {
 	return strconv.FormatFloat(float64(s/units.MiB)/1024, 'f', -1, 64)
 }
 
-// whichServer prints the server's host, port and dbPath, and the parameters as they are.
+// whichServer prints the server's host, port and dbPath, and the current values of the parameters.
 const whichServer = `var i = db.adminCommand({getCmdLineOpts: 1}).parsed;
 print(db.serverStatus().host, (i.storage || {}).dbPath);
 printjson(db.adminCommand({getParameter: 1, wiredTigerEngineRuntimeConfig: 1, syncdelay: 1,

@@ -89,7 +89,7 @@ func ready(ctx context.Context, m *rollout.Member) error {
 			}
 		}
 
-		// A set that is too small for a majority without this member has no unhealthy one to blame.
+		// If the set is too small for a majority without this member, no unhealthy member is the cause.
 		if healthy < len(status.Members)/2+1 && len(unhealthy) > 0 {
 			return fmt.Errorf("the replica set has %d members, and without this one only %d are healthy: %s",
 				len(status.Members), healthy, strings.Join(unhealthy, ", "))

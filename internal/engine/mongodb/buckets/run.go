@@ -28,7 +28,7 @@ var Scenario []byte
 // scenarioName is the file name in errors about assignments.
 const scenarioName = "buckets.yaml"
 
-// closing is the time for the engine to shut down, on volumes that are no longer slowed down.
+// closing is the time limit for the engine to shut down, on volumes that are no longer slowed down.
 const closing = 30 * time.Second
 
 // Run measures all granularities. It leaves nothing behind, even after an error or a cancelled

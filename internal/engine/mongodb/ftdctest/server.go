@@ -217,7 +217,7 @@ func insert(d Doc, path []string) Doc {
 	return append(d, Field{path[0], insert(nil, path[1:])})
 }
 
-// realMetrics are paths of MongoDB 8.0 with names that other packages know. Paths of one document
+// realMetrics are paths of MongoDB 8.0 with names that other packages use. Paths of one document
 // are adjacent, so that they have the document's order.
 var realMetrics = [][]string{
 	{"systemMetrics", "disks", "nvme0n1", "reads"},

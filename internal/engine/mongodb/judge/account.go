@@ -144,7 +144,7 @@ func worked(c *rules.Case) float64 {
 }
 
 // journalShare is the time operations waited in the cells in which a journal sync was in progress.
-// It is an upper bound, because no counter says how many of them waited for the sync.
+// It is an upper bound, because no counter shows how many of them waited for the sync.
 func journalShare(c *rules.Case, of float64) (rules.Spent, bool) {
 	sync := c.Credited(c.One(LogSyncTime))
 	if sync == nil || of <= 0 {

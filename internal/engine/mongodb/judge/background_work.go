@@ -86,8 +86,8 @@ func backgroundRule() rules.Rule {
 			f := rule.Finding(work.name)
 			f.Weight = fraction
 			if f.Severity = input.SeverityOf(fraction); f.Severity == rules.Critical {
-				// That it coincides is established. How it makes clients wait is for other findings
-				// to show.
+				// This finding shows only that the work and the stalls coincide; other findings show how the
+				// work makes clients wait.
 				f.Severity = rules.Warning
 			}
 

@@ -92,8 +92,8 @@ var apartAdvice = rules.Advice{
 	Do:       []*rules.Remedy{rules.LogApart},
 }
 
-// adviseApart proposes a separate volume for the journal unless it already has one, or unless a secondary's
-// applier is late, which does not wait for the journal.
+// adviseApart proposes a separate volume for the journal unless it already has one, or a secondary's applier
+// is late: the applier does not wait for the journal.
 func adviseApart(c *rules.Case, f *rules.Finding) {
 	if c.Stall.Class != Applying && !apart(c) {
 		f.Advise("apart", rules.Values{"beside": rules.Called(alsoWaited(c))})

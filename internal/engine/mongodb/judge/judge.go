@@ -1,4 +1,4 @@
-// Package judge is what Plimsoll knows about MongoDB stalls: the signals that it reads from
+// Package judge holds what Plimsoll knows about MongoDB stalls: the signals that it reads from
 // recordings, the detectors of stalled time, the accounting of waits, and the rules with their test
 // scripts.
 package judge

@@ -52,7 +52,7 @@ func loggedScansRule() rules.Rule {
 		}
 		if running >= scansRunFor && share >= scansOfSlow && (sum.Longest >= scansLongest || sum.N >= scansMany) {
 			finding.Severity = rules.Warning
-			// Waits that metrics measured lead.
+			// Waits measured by metrics take precedence.
 			finding.Foremost = input.Stall.Observed.Count() == 0 || input.Stall.Logged
 		}
 

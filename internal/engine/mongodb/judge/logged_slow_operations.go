@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// mongodLogs says which operations mongod's log has.
+// mongodLogs explains which operations appear in mongod's log.
 const mongodLogs = "mongod logs an operation only if it takes over slowms (100 ms by default), and with slowOpSampleRate only some of them: waits below that leave no line. Its diagnostic.data folder has all operations of every second."
 
 func nothingLogged() rules.Rule {
@@ -93,7 +93,7 @@ func saySpent(c *rules.Case, f *rules.Finding, all float64) {
 	}
 }
 
-// sayEvents says what else the log has, and whether operations scanned a collection.
+// sayEvents adds what else the log contains, and reports whether operations scanned a collection.
 func sayEvents(c *rules.Case, f *rules.Finding, writes timeline.Mask) (scans bool) {
 	count := func(s *rules.Signal) float64 {
 		return math.Round(max(0, timeline.Sum(c.One(s))) * c.Grid.StepSeconds())

@@ -34,7 +34,7 @@ func refused(err error) bool { return slices.Contains(mongo.ErrorCodes(err), cod
 // tooOld matches the driver's message about a server that is too old for it.
 var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at least \d+ \(MongoDB ([0-9.]+)\)`)
 
-// explain says what is wrong and what to do. Among the driver's errors, it prefers the one that
+// explain describes what is wrong and what to do. Among the driver's errors, it prefers the one that
 // prevented the connection over the one that no server could be selected.
 func (l *link) explain(err error) error {
 	addr := l.address
@@ -125,8 +125,7 @@ func hostList(hosts []string) string {
 	return ": " + strings.Join(hosts, ", ")
 }
 
-// alone reports whether the address asks for nothing but the server seen, that is, for a single
-// server in any role.
+// alone reports whether the address names only the server seen, that is, a single server in any role.
 func (a *address) alone(seen *event.ServerDescription) bool {
 	return a.one() && (a.set == "" || a.set == seen.SetName)
 }

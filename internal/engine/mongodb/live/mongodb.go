@@ -46,7 +46,7 @@ type server struct {
 }
 
 // Open connects to a mongodb:// or mongodb+srv:// address, finds out which server answers and what
-// the user may read, and disconnects. Within seconds, the error says what is wrong: the address,
+// the user may read, and disconnects. Within seconds, the error describes what is wrong: the address,
 // the network, TLS, the credentials, the privileges or the server. It contains no secret.
 func Open(ctx context.Context, text string, opt Options) (source.Source, error) {
 	if opt.Getenv == nil {

@@ -255,7 +255,7 @@ func (s *sampler) toLocal(ctx context.Context, start time.Time, now func() time.
 }
 
 // measure records a measurement of the server's clock, read at some time between before and after.
-// A slow answer, as in a stall, says little, because the skew may be off by half its duration. So a
+// A slow answer, as in a stall, is imprecise, because the skew may be off by half its duration. So a
 // measurement is replaced only by a faster one, or by one that contradicts it.
 func (s *sampler) measure(before, after, theirs time.Time) {
 	trip := after.Sub(before)

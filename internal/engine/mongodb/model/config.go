@@ -72,8 +72,7 @@ type Config struct {
 	Indexes    int        `yaml:"indexes"`
 	IndexEntry units.Size `yaml:"index_entry"`
 	// Oplog means that this is the engine of a replica set's member: each write is also inserted
-	// into the oplog, which alone is journaled. Without it, this is the bare engine in a program of
-	// its own.
+	// into the oplog, which alone is journaled. Without it, this is the bare engine in its own program.
 	Oplog *bool `yaml:"oplog"`
 	// History is how long a replica set's member keeps the versions that writes replaced
 	// (minSnapshotHistoryWindowInSeconds, 300 s since 5.0). When a changed page is written, they go

@@ -16,12 +16,11 @@
 // # Sources of the parameters
 //
 // Sizes, targets, triggers, threads and intervals are the defaults of WiredTiger and mongod
-// (WiredTiger's configuration reference, 11.3; mongod 8.0), named at each field. What no
-// documentation contains was fitted to ten measured runs of WiredTiger 3.2.1 and 11.3.1 on a
-// throttled volume (1 GB cache, 150,000 documents of 4 KB, 800 updates/s): the pages an eviction
-// thread can handle per second, and the CPU time of an operation and of writing a page. So on these
-// ten runs the model's absolute figures are calibrated, but their order is not. The test prints
-// them next to the measured ones.
+// (WiredTiger's configuration reference, 11.3; mongod 8.0), named at each field. Parameters that no
+// documentation contains were fitted to ten measured runs of WiredTiger 3.2.1 and 11.3.1 on a throttled
+// volume (1 GB cache, 150,000 documents of 4 KB, 800 updates/s): the pages an eviction thread can handle per
+// second, and the CPU time of an operation and of writing a page. So on these ten runs the model's absolute
+// figures are calibrated, but their order is not. The test prints them next to the measured ones.
 //
 // # Not modelled
 //
@@ -31,7 +30,7 @@
 //     long transactions); the variance of compression: a ratio stands for it
 //   - reads of a page from the kernel's page cache: the cached share is estimated from the memory
 //     that the cache leaves, evenly over pages
-//   - replication: write concern's wait for other members; the oplog's own writes are in
+//   - replication: write concern's wait for other members; the oplog's own writes are modelled
 //   - the log's slots: one buffer, no limit of 128 slots; log files are not made in advance
 //   - adaptive tickets (7.0): the number of connections bounds what is in the engine
 package model

@@ -18,14 +18,14 @@ const (
 	// oplogSize is the minimum size of an oplog (MongoDB manual, oplogSizeMB).
 	oplogSize = 990 * units.MB
 	// snappyPercent is how full a leaf is, in percent of leaf_page_max, if pages go through a
-	// compressor and the documents do not compress: blocks had 38 KB. Leaves begin with four times
+	// compressor and the documents do not compress: blocks were 38 KB. Leaves begin with four times
 	// leaf_page_max and become smaller only while compression gains something
 	// (__rec_compression_adjust). If the documents compress, leaves take up to largestPercent in
 	// memory and leaf_page_max on disk.
 	snappyPercent  = 118
 	largestPercent = 400
 	// historyPercent is how full a leaf of the history store is. Inserts are random, so it is
-	// between half full, right after a split, and full. Its blocks had 16 to 36 KB, 25 on average.
+	// between half full, right after a split, and full. Its blocks were 16 to 36 KB, 25 on average.
 	historyPercent = 75
 	// sessionRecord is the size of a record of config.transactions: two identifiers, a number, an
 	// optime and a time (MongoDB source, session_txn_record.idl), with their names and cells
@@ -33,7 +33,7 @@ const (
 	sessionRecord = 200
 	// cellBytes is a leaf's overhead per document: the cells of its key and value, with lengths and
 	// timestamps (WiredTiger, src/include/cell.h). With it, nine documents of 4 KiB take a block of
-	// 40 KiB, not 36: blocks had 39 on average.
+	// 40 KiB, not 36: blocks were 39 on average.
 	cellBytes = 25
 	// dropOplog is the share of the oplog's clean pages that a search for room drops; of other
 	// tables it drops every unused page. Nothing in the oplog is read again, yet it kept 0.4 of the
@@ -42,7 +42,7 @@ const (
 	// oplogShare is the oplog's measured share of the cache.
 	oplogShare = 0.4
 	// missing is the percentage of a leaf that each of the two requests for it reads from the
-	// volume: requests had 20 KB, blocks 38 KB.
+	// volume: requests were 20 KB, blocks 38 KB.
 	missing = 50
 	// unusedFor is how long the host's page cache keeps everything. If loading had taken 8 s, the
 	// volume was hardly read until 10 s later; after 17 s of loading, until 6 to 8 s later; after

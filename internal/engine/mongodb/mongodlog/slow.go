@@ -87,7 +87,7 @@ func scans(whole bool, examined, results float64) bool {
 	return examined >= least && examined >= scanPerResult*results
 }
 
-// slowText handles a slow operation in a line of text; false if it is none.
+// slowText handles a slow operation in a line of text; it returns false if the line is not one.
 func (p *parser) slowText(at time.Time, rest string) bool {
 	ms, ok := number(rest, endsWith)
 	m := command.FindStringSubmatch(rest)

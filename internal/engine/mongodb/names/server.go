@@ -6,8 +6,7 @@ type server struct {
 	Version, Host []string
 	// Facts are its settings. If several have the same name, the first one present counts.
 	Facts []Fact
-	// Parameters are settings that are facts as "parameter.NAME"; they are below one of
-	// ParametersIn.
+	// Parameters are settings that become facts named "parameter.NAME"; they are below one of ParametersIn.
 	Parameters, ParametersIn []string
 }
 

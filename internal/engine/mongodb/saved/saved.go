@@ -173,7 +173,7 @@ func (f *file) samples() (all []sample, damage, err error) {
 		v, err := p.value(0)
 		if err != nil {
 			damage = cmp.Or(damage, fmt.Errorf("skipped a document at line %d: %w", p.line(), err))
-			// One byte further: the document may contain a complete one.
+			// Continue one byte later, because the document may contain a complete one.
 			p.at++
 			continue
 		}

@@ -163,8 +163,8 @@ func (v *Existing) unreachable(ctx context.Context, err error) error {
 // needed are the actions of a run on its database (MongoDB manual, privilege actions).
 var needed = []string{"find", "insert", "update", "dropDatabase"}
 
-// allowed returns an error for a missing privilege. Without authentication it cannot know; then the
-// server's own refusal is the answer.
+// allowed returns an error for a missing privilege. Without an authenticated user it cannot check privileges;
+// the server's own refusal is the error in that case.
 func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	got, err := c.Database("admin").RunCommand(ctx,
 		bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()

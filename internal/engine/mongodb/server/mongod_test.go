@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// The test binary plays mongod.
+// The test binary also acts as mongod.
 func TestMain(m *testing.M) {
 	if os.Getenv("PLIMSOLL_TEST_MONGOD") != "" {
 		os.Exit(mongotest.Main(os.Args[1:]))

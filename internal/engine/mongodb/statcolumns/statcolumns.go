@@ -71,7 +71,7 @@ type file struct {
 	from source.File
 }
 
-// A row is the figures of a server at a time.
+// A row holds one server's figures at one time.
 type row struct {
 	host   string
 	values map[string]string
@@ -92,7 +92,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if c.rows == 0 {
 		return fmt.Errorf("mongostat output %s has no line of figures: run mongostat 1", f.from.Path)
 	}
-	// Needs the number of rows: a line without a date is placed by its distance to the last one.
+	// This needs the number of rows, because a line without a date is placed by its distance to the last one.
 	c.begin(f.from.Modified)
 
 	out := samples.NewWriter(ctx, w, opt, f.from.Path)

@@ -28,7 +28,8 @@
 //     between checkpoints
 //   - settings that only the model has: CPU costs, and whether the kernel's page cache helps (here
 //     the kernel decides)
-//   - eviction_updates_*, which WiredTiger before 4.4's does not have; a message says so
+//   - eviction_updates_*, which WiredTiger versions older than MongoDB 4.4's do not have; a message reports
+//     this
 //
 // Compression below 100 % uses snappy, and documents are made so that about this share of their
 // bytes is left. The engine then fills a leaf with up to four times leaf_page_max, so it writes

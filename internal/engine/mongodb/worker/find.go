@@ -19,7 +19,7 @@ const (
 	workerName = "plimsoll-wiredtiger"
 )
 
-// errWorker says how to get a worker.
+// errWorker explains how to get a worker.
 var errWorker = errors.New("no " + workerName + " next to this program or on PATH, and " + variable +
 	" is not set: make worker builds it " +
 	"(Debian: apt-get install gcc libc6-dev libwiredtiger-dev)")

@@ -170,7 +170,7 @@ func (w *worker) end(err error) {
 const lastWords = 2 * time.Second
 
 // endWith ends a worker to which a request could not be written. Its last message, at the end of
-// its output, says more than a broken pipe, so endWith waits for it.
+// its output, is more informative than a broken pipe, so endWith waits for it.
 func (w *worker) endWith(err error) {
 	select {
 	case <-w.gone:

@@ -28,7 +28,7 @@ func membership(c *rules.Case) rules.Membership {
 		m.Name = all[0].Labels.Get("system_identifier")
 	}
 
-	// Of several databases in one recording each may have another role.
+	// If a recording contains several databases, each may have a different role.
 	if role := c.One(IsStandby); timeline.Count(role) > 0 {
 		m.Follows = timeline.Quantile(role, 0.5) > 0
 		m.Leads = !m.Follows

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// compared lists the figures by which two recordings are compared.
+// compared lists the signals for comparing two recordings.
 var compared = rules.Compared{
 	Operations: []rules.Operations{{Signals: []*rules.Signal{Commits}}},
 	Writes:     rules.Felt{Rule: "postgres/commit-stall"},

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What is usual is measured while clients are not held back. Over the whole recording, the median of a
+// The usual level is measured while clients are not held back. Over the whole recording, the median of a
 // server that stalls for two thirds of the time is that of a stalled second, and nothing exceeds it.
 const (
 	// heldBackShare is the share of the executing sessions that have to wait for other sessions.
@@ -16,14 +16,14 @@ const (
 	// proceedingAt is the quantile of completions per second that a server reaches while nothing holds
 	// clients back, even if that is a tenth of the time.
 	proceedingAt = 0.95
-	// leastProceeding is how many samples show what is usual: one may be the backlog that drains after
-	// a stall.
+	// leastProceeding is how many samples are needed to show the usual level: a single one may be the backlog
+	// that drains after a stall.
 	leastProceeding = 3
 )
 
 // heldBack marks the cells in which hardly any transactions complete and most of the executing sessions have
-// waited for as long as a stall. A bulk load completes as few and executes as many for as long, so there has
-// to be evidence that they wait:
+// waited for as long as a stall. A bulk load looks the same, with few completions and as many executing
+// sessions for as long, so there must be evidence that the sessions wait:
 //
 //   - for another session's lock or for a standby;
 //   - for the WAL, for an advisory lock, or for something the source does not report, if the oldest of

@@ -90,8 +90,8 @@ func (s lockedServer) signals() (sig *rules.Signals, held, unheld timeline.Mask)
 	return everySecond(values), held, unheld
 }
 
-// However much of the time a lock is held, the seconds in which no client gets it are stalled. What is
-// usual then is what the server does while the lock is free, even if that is the smaller part.
+// However much of the time a lock is held, the seconds in which no client gets it are stalled. The usual
+// level is then what the server does while the lock is free, even if that is the smaller part of the time.
 func TestLockHeldMostOfTheTime(t *testing.T) {
 	paused := lockedServer{serviceS: 0.005, thinkS: 0.050, samples: 118}
 	loop, rows, idle, old, advisory, long := paused, paused, paused, paused, paused, paused

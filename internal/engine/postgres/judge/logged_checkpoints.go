@@ -64,7 +64,7 @@ func loggedCheckpoints() rules.Rule {
 					"", runs.Running))
 		}
 
-		// Whether it explains a stall is judged by postgres/checkpoint-burst, against the time without
+		// postgres/checkpoint-burst judges whether it explains a stall, by comparison with the time without
 		// checkpoints.
 		switch commits := input.SumOf(loggedCommits); {
 		case input.Stall.Any():
@@ -87,8 +87,8 @@ func loggedCheckpoints() rules.Rule {
 	return rule
 }
 
-// slowCheckpoints sums up the logged checkpoints; sync is the longest sync of a whole one, in seconds. ok is
-// whether a sync was slow.
+// slowCheckpoints summarises the logged checkpoints; sync is the longest total sync time of one checkpoint,
+// in seconds. ok reports whether a sync was slow.
 func slowCheckpoints(c *rules.Case) (files, runs rules.LoggedSum, sync float64, ok bool) {
 	files, runs = c.SumOf(loggedFileSyncs), c.SumOf(loggedCheckpointRuns)
 	sync = timeline.Max(c.One(CheckpointSync)) * c.Grid.StepSeconds()

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// postgresLogs says which calls PostgreSQL's log has.
+// postgresLogs says which calls PostgreSQL logs.
 const postgresLogs = "PostgreSQL logs a statement only if log_min_duration_statement is set (off by default) and it takes longer, a wait for a lock only with log_lock_waits, and a checkpoint only with log_checkpoints (on by default from 15 on). Whether they are set is not in the log."
 
 func nothingLogged() rules.Rule {
@@ -65,7 +65,7 @@ func loggedSlowStatements() rules.Rule {
 	return rule
 }
 
-// sayMeanwhile says what else the log has in the time of the slow writes.
+// sayMeanwhile adds what else was logged during the slow writes.
 func sayMeanwhile(c *rules.Case, f *rules.Finding, waiting timeline.Mask) {
 	all := timeline.Known(c.One(LoggedLines))
 	for _, x := range []struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // inImage runs psql in a container as the superuser that PostgreSQL's image was set up to create, postgres by
-// default (docker-library/docs, postgres/README.md). That user need not have a database of its name.
+// default (docker-library/docs, postgres/README.md). That user need not have a database of the same name.
 const inImage = `sh -c 'exec psql -X -U "${POSTGRES_USER:-postgres}" -d postgres "$@"' psql`
 
 // client returns the psql command for the statements. Each gets a separate -c: ALTER SYSTEM cannot
@@ -37,7 +37,7 @@ func client(at rules.ClientAt, statements []string) []string {
 		arg(option, value)
 	}
 
-	// On its own host the server is reached by its socket and its own port, no matter which address
+	// On its own host the server is reached through its socket and its own port, no matter which address
 	// it was recorded from.
 	switch at.Place {
 	case rules.Host:
@@ -84,7 +84,7 @@ func sqlWord(statement string) string {
 // the unit of an RDS parameter group.
 type setting struct{ name, value, inRDS string }
 
-// bySession are the settings that a database or a role can have, too.
+// bySession are the settings that can also be set for a database or a role.
 var bySession = []string{
 	"commit_delay", "idle_in_transaction_session_timeout", "log_temp_files", "wal_compression"}
 
@@ -182,7 +182,7 @@ func formerly(all []setting) string {
 		" FROM s WHERE 'command line' <> ALL (SELECT source FROM s)"
 }
 
-// blocks is the condition of sessions that others wait for.
+// blocks is the SQL condition that selects sessions that block others.
 const blocks = "pid IN (SELECT unnest(pg_blocking_pids(w.pid)) FROM pg_stat_activity w)"
 
 const mib = 1 << 20
@@ -233,7 +233,7 @@ var (
 	endBlocker = &rules.Remedy{Name: "end-blocker", Title: "End the session that holds the lock",
 		Recipes: []rules.Recipe{{
 			Look: rules.Ask(identity, "SELECT pid, usename, client_addr, application_name, state, now() - xact_start AS age, left(query, 60) AS query FROM pg_stat_activity WHERE "+blocks+" ORDER BY age DESC"),
-			// Another session may have got the number since look.
+			// Another session may have received the process ID since look.
 			Do:     rules.Ask(`SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {{ask .pid "PID" "the pid that look shows first, once you know what it does"}} AND ` + blocks),
 			Check:  rules.Ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
 			Kept:   "it affects a single session; idle_in_transaction_session_timeout and lock_timeout prevent a recurrence",
@@ -241,9 +241,9 @@ var (
 		Cost: "that session's transaction is rolled back",
 		Wait: time.Minute, Until: "the queue has drained"}
 
-	// Every version knows "on". RDS lists 0 and 1 for a boolean, which it is before 15, takes on and off, too,
-	// and stores them as 1 and 0 (awsdocs/amazon-rds-user-guide, #183). If 15 or later is set to one of its
-	// compression methods, nothing is needed.
+	// Every version accepts "on". Before 15 the setting is a boolean, for which RDS lists 0 and 1, also
+	// accepts on and off, and stores these as 1 and 0 (awsdocs/amazon-rds-user-guide, #183). If 15 or later
+	// is set to one of its compression methods, nothing is needed.
 	compressWAL = &rules.Remedy{Name: "wal-compression", Title: "Compress full-page images in the WAL",
 		Recipes: reloaded(setting{"wal_compression", "'on'", "on"}),
 		Cost:    "CPU in the sessions that write; lz4 and zstd, which servers from 15 on may offer, cost less",

@@ -49,8 +49,8 @@ func inServices(all []setting) []rules.Recipe {
 	return append(out, rules.Recipe{Places: []rules.Place{rules.Managed}, None: ofProvider})
 }
 
-// used is a query for the space that the databases and the WAL take. Users may not ask for the size of some
-// of the service's databases.
+// used is a query for the space that the databases and the WAL take. Users are not permitted to query the
+// size of some of the service's databases.
 const used = "SELECT pg_size_pretty(sum(pg_database_size(oid))) AS data, (SELECT pg_size_pretty(sum(size)) FROM pg_ls_waldir()) AS wal FROM pg_database WHERE has_database_privilege(oid, 'CONNECT')"
 
 // keep saves a command's output in a file, once. It must have as many lines as there are parameters: a

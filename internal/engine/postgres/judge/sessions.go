@@ -17,8 +17,8 @@ const longS = 60
 // quarter of a minute next to a few quick commits is not a queue of commits. A real queue is not hidden: if
 // transactions took that long at the usual rate, as many younger ones would be executing.
 //
-// keptUp is the share of the usual completions that counts as the usual rate, less what a random number of
-// that size varies by: twice its square root. Clients that wait send fewer.
+// keptUp is the share of the usual completions that counts as the usual rate, minus the random variation of a
+// count of that size: twice its square root. Clients that wait send fewer.
 const (
 	longWhileUsualS = 5
 	keptUp          = 0.8

@@ -11,7 +11,7 @@ func signal(name, unit, help string, exprs ...string) *rules.Signal {
 
 // Signals of PostgreSQL, under postgres_exporter's names. From version 17 on the checkpointer has a
 // separate view. Older exporters omit the suffix _total. The log's figures (package pglog) come last;
-// of requested checkpoints it has those that the WAL requested.
+// of the requested checkpoints they include only those that the WAL requested.
 var (
 	Commits = signal("postgres_commits:rate", "1/s", "transactions ended per second, over all databases",
 		`sum(irate(pg_stat_database_xact_commit[$w])) + sum(irate(pg_stat_database_xact_rollback[$w]))`,

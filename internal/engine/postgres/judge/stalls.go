@@ -61,8 +61,7 @@ func measuredStalls(sig *rules.Signals) []rules.Stall {
 	long, inFront := usedUp(sig, slow), make(timeline.Mask, sig.Grid.N)
 
 	if all := SessionsUsedUp(sig); all != nil {
-		// During a stall all sessions execute anyway; only before it does that say anything about a
-		// pool.
+		// During a stall all sessions execute anyway, so a used-up pool shows only before the stall.
 		inFront = sig.InFront(all.Without(slow.Cells))
 	}
 
@@ -142,7 +141,8 @@ const (
 	// publishedWithinS: a session adds its transactions to pg_stat_database once a second at most
 	// (PGSTAT_MIN_INTERVAL, PostgreSQL 15 to 18; 0.5 s before).
 	publishedWithinS = 1
-	// madeUp is the share of the missing completions that the next sample must contain in addition to its own.
+	// madeUp is the share of the missing completions that the next sample must contain in addition to its
+	// own.
 	madeUp = 0.5
 )
 
@@ -175,7 +175,7 @@ func atMostTheOldest(sig *rules.Signals, oldest, latency []float64) {
 
 const (
 	// usedUpFactor is how many times the usual mean latency counts as a stall while every session
-	// executes: the time clients wait for a session comes on top and is unknown.
+	// executes: the time clients wait for a session is additional and unknown.
 	usedUpFactor = 3
 	// usedUpSamples is how many consecutive samples that takes: a few sessions may all happen to
 	// execute in a single one.

@@ -31,7 +31,7 @@ func recordedSessions(values map[*rules.Signal][]float64, fine bool) *rules.Sign
 	return &c.Signals
 }
 
-// tenfold returns ten equal values for each.
+// tenfold repeats each value ten times.
 func tenfold[E any](values []E) (out []E) {
 	for _, x := range values {
 		out = append(out, slices.Repeat([]E{x}, 10)...)

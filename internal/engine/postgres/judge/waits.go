@@ -74,8 +74,8 @@ func (w waiters) share(class waitClass) (s float64) {
 	return s
 }
 
-// byKind returns the shares of a class by what sessions wait for. A session that wants a row waits for the
-// transaction that has it, or for its turn in the row's queue.
+// byKind returns the shares of a class by what sessions wait for. A session that needs a row waits for the
+// transaction that has locked it, or for its turn in the row's queue.
 func (w waiters) byKind(class waitClass) map[string]float64 {
 	out := map[string]float64{}
 	for _, k := range w.kinds {

@@ -11,7 +11,7 @@ const (
 	// minFull is the rate per second above which full WAL buffers can delay sessions: each time, one
 	// session writes WAL to make room, which takes milliseconds at most on a volume that keeps up.
 	minFull = 10.0
-	// fullRise is how many times more often than otherwise they must be full.
+	// fullRise is how many times more often than at other times the buffers must be full.
 	fullRise = 3.0
 	// largeWALBuffers is the size above which larger buffers gain little: a segment is 16 MB, and
 	// one write cannot span more segments than the buffers hold (xlog.c, AdvanceXLInsertBuffer).

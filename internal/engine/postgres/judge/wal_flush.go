@@ -21,7 +21,7 @@ const (
 	// slowSyncS is the mean duration above which a WAL fsync is slow: the commits that share it
 	// stall.
 	slowSyncS = rules.StallFloorS
-	// slowSyncFactor is how many times longer than otherwise it must take.
+	// slowSyncFactor is how many times longer than at other times a sync must take.
 	slowSyncFactor = 3
 )
 

@@ -35,7 +35,7 @@ func newActivity(s *sampler) *activity { return &activity{s: s, groups: map[stri
 
 // take converts the rows of [activityQuery].
 func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
-	// Groups stay once seen, with zero: a series that ended would look like a gap.
+	// A group stays once seen, with a count of zero: a series that ended would look like a gap.
 	for _, g := range a.groups {
 		g.count, g.age = 0, 0
 	}

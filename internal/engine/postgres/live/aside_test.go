@@ -10,7 +10,7 @@ import (
 )
 
 // While a query that lists files hangs, as it does when the disk stalls, the other figures are still
-// sampled. Slow functions of the same names hide a real server's own.
+// sampled. On a real server, slow functions with the same names shadow the built-in ones.
 func TestSlowFilesDoNotStopSamples(t *testing.T) {
 	s := real(t)
 	for _, sql := range []string{

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// An explained error has a text for users. errors.Is still finds the original.
+// An explained error carries a message for users. errors.Is still finds the original.
 type explained struct {
 	text string
 	err  error

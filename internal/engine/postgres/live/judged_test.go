@@ -163,8 +163,8 @@ func (b *bench) commit(ctx context.Context, row int) error {
 	}
 }
 
-// judged returns the diagnosis of what happens while clients commit. incident has its begin and its end
-// in samples of one second.
+// judged returns the diagnosis of what happens while clients commit. incident begins and ends within the
+// one-second samples.
 func (b *bench) judged(incident func()) *diagnose.Report {
 	b.t.Helper()
 	src, err := live.Open(b.server.Socket("postgres", "postgres"), live.Options{})
@@ -251,7 +251,8 @@ func TestRealStalls(t *testing.T) {
 	}
 }
 
-// hold begins an incident with a setting, or with a lock if none is given, and returns what ends it.
+// hold begins an incident with a setting, or with a lock if none is given, and returns a function that ends
+// it.
 func (b *bench) hold(begin, end string) func() {
 	b.t.Helper()
 	if begin != "" {

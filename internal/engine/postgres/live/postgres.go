@@ -45,7 +45,7 @@ const (
 	statementTimeout = 8 * time.Second
 )
 
-// Options say how to connect.
+// Options configure the connection.
 type Options struct {
 	// Insecure accepts any server certificate.
 	Insecure bool
@@ -74,7 +74,7 @@ type live struct {
 	target *target
 }
 
-// Open prepares sampling the server at a postgres:// address, in libpq's syntax. It does not
+// Open prepares to sample the server at a postgres:// address, in libpq's syntax. It does not
 // connect. With several hosts, it uses the first that answers, or the one that matches
 // target_session_attrs.
 func Open(address string, opt Options) (source.Source, error) {

@@ -25,13 +25,13 @@ var relationFile = regexp.MustCompile(`^(.*?)(?:^|/)(?:base/([0-9]+)|PG_[0-9.]+_
 var forks = map[string]string{"_fsm": " (free space map)", "_vm": " (visibility map)",
 	"_init": " (initial copy)"}
 
-// databasesNamed bounds the databases that are asked: each takes a connection.
+// databasesNamed bounds how many databases are queried: each takes a connection.
 const databasesNamed = 20
 
 // A dataFile is a file of a relation.
 type dataFile struct {
 	path     string
-	folder   string // the data directory; "" if the path does not say it
+	folder   string // the data directory; "" if the path does not contain it
 	database string // OID; "" if all databases share the relation
 	node     string
 	fork     string
@@ -47,16 +47,16 @@ func dataFiles(paths []string) []dataFile {
 		}
 		f := dataFile{path: path, folder: m[1], database: m[2] + m[3], node: m[4], fork: m[5]}
 		if m[3] != "" {
-			f.folder = "" // the tablespace's, which has no server's files
+			f.folder = "" // the tablespace's folder, which contains no server's files
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-// FileNames asks the server which table or index each data file belongs to: "orders", "index orders_pkey". An
-// empty address stands for the server on this machine that runs on the files' data directory. Files that it
-// does not know are left out.
+// FileNames queries the server for the table or index that each data file belongs to: "orders", "index
+// orders_pkey". An empty address stands for the server on this machine that runs on the files' data
+// directory. Files that the server does not list are left out.
 func FileNames(ctx context.Context, address string, paths []string, opt Options) (map[string]string, error) {
 	files := dataFiles(paths)
 	if len(files) == 0 {
@@ -111,7 +111,7 @@ func serverOf(files []dataFile) (string, error) {
 		}
 	}
 
-	// Tracing needs root, which is rarely a user of the server.
+	// Tracing requires root, which rarely exists as a role on the server.
 	if os.Getenv("PGUSER") == "" && os.Getenv(EnvUser) == "" {
 		query.Set("user", "postgres")
 	}
@@ -119,7 +119,7 @@ func serverOf(files []dataFile) (string, error) {
 	return "postgres:///postgres?" + query.Encode(), nil
 }
 
-// wholeFolder completes a data directory if a trace knows only its last folders, ".../15/main". It
+// wholeFolder completes a data directory if a trace has only its last folders, ".../15/main". It
 // compares them with the working directories of the servers' processes. If none or several match, it
 // returns what is known.
 func wholeFolder(folder string) string {
@@ -152,7 +152,7 @@ func wholeFolder(folder string) string {
 	return cmp.Or(found, folder)
 }
 
-// fileNames asks one database after the other: each knows its own relations only.
+// fileNames queries one database after another, because each lists only its own relations.
 func (t *target) fileNames(ctx context.Context, files []dataFile) (map[string]string, error) {
 	byDatabase := map[string][]dataFile{}
 	for _, f := range files {
@@ -219,7 +219,8 @@ func (t *target) relations(ctx context.Context, database string, files []dataFil
 }
 
 // relationName describes a relation of a kind (pg_class.relkind), with the schema unless it is on
-// everyone's search path. Of TOAST, the owner says more than the name, which is made of an OID.
+// everyone's search path. A TOAST relation is described by its owner, because its own name contains only an
+// OID.
 func relationName(kind, schema, name, ownerSchema, owner string) string {
 	qualified := func(schema, name string) string {
 		if schema == "public" || schema == "pg_catalog" {
@@ -241,7 +242,7 @@ func relationName(kind, schema, name, ownerSchema, owner string) string {
 	return qualified(schema, name)
 }
 
-// rows asks a database over a separate connection, with a list of OIDs.
+// rows queries a database over a separate connection, with a list of OIDs.
 func (t *target) rows(ctx context.Context, database, query string, oids []string) (out [][]string,
 	err error) {
 	t.budget.Renew()

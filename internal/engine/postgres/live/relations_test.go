@@ -11,13 +11,14 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// A real server names the files of its tables, with the address and, found by their folder, without one.
+// The files of a real server's tables are named, whether its address is given or it is found by their data
+// directory.
 func TestRealFileNames(t *testing.T) {
 	if err := postgrestest.Available(); err != nil {
 		t.Skip(err)
 	}
 
-	root, err := os.MkdirTemp("", "plimsoll-names-") // the server's user may enter it
+	root, err := os.MkdirTemp("", "plimsoll-names-") // the server's user must be able to enter it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestRealFileNames(t *testing.T) {
 		return rows[0]
 	}
 
-	// Each gets another filenode than its OID by being written anew.
+	// Rewriting a table gives it and its indexes a filenode that differs from the OID.
 	one("CREATE TABLE orders (id int PRIMARY KEY, note text)")
 	one("INSERT INTO orders SELECT id, repeat(md5(id::text), 30) FROM generate_series(1, 1000) AS id")
 	one("CREATE SCHEMA app; CREATE TABLE app.queue (id serial)")
@@ -79,14 +80,15 @@ func TestRealFileNames(t *testing.T) {
 		}
 	}
 
-	// A trace knows only the last folders of a path, and the whole path of files that were open before.
+	// A trace has only the last folders of a path, but the whole path of files that were open before it
+	// started.
 	cut := "..." + strings.TrimPrefix(orders, filepath.Dir(root))
 	if got, err := live.FileNames(t.Context(), "", []string{cut, orders}, live.Options{Getenv: none}); err != nil ||
 		got[cut] != "orders" || got[orders] != "orders" {
 		t.Errorf("%s: %v, %v", cut, got, err)
 	}
 
-	// A second database is asked over a separate connection, and the names say which it is.
+	// A second database is queried over a separate connection, and the names include the database.
 	one("CREATE DATABASE shop")
 	shop := file("'pg_class'")
 	shop = strings.Replace(shop, "/"+one("SELECT oid FROM pg_database WHERE datname = 'postgres'")+"/",
@@ -96,7 +98,7 @@ func TestRealFileNames(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 
-	// What cannot be asked is an error without the password.
+	// If the server cannot be queried, the error does not contain the password.
 	for _, address := range []string{"postgres://postgres:wr0ng@127.0.0.1:1/postgres", s.Address("postgres:wr0ng", "postgres")} {
 		if got, err := live.FileNames(t.Context(), address, []string{orders}, live.Options{Getenv: none}); err == nil || len(got) > 0 || strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("%s: %v, %v", address, got, err)
@@ -104,7 +106,7 @@ func TestRealFileNames(t *testing.T) {
 	}
 }
 
-// Without a server that runs on the files' folder there is nothing to ask, and nothing is asked for other files.
+// If no server runs on the files' data directory, the result is an error; other files are not looked up.
 func TestFileNamesWithoutAServer(t *testing.T) {
 	none := live.Options{Getenv: func(string) string { return "" }}
 	got, err := live.FileNames(t.Context(), "", []string{"/data/journal/WiredTigerLog.0000000001", "/data/pg_wal/000000010000000000000001"}, none)

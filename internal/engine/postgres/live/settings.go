@@ -89,8 +89,8 @@ var factNames = []string{
 // change them, so their facts begin with "server.".
 var addressNames = []string{"port", "unix_socket_directories", "data_directory"}
 
-// services are settings that only one provider's servers have, with the name of its service. Aurora's have
-// those of RDS, too, so the last one that a server has counts.
+// services are settings that only one provider's servers have, with the name of its service. Aurora servers
+// have RDS's settings, too, so the last match counts.
 var services = []struct{ setting, service string }{
 	{"azure.extensions", "azure"},
 	{"cloudsql.iam_authentication", "cloudsql"},

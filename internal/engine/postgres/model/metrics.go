@@ -68,7 +68,7 @@ func (e *Engine) each(emit func(name string, value float64, labels ...string)) {
 
 	emit("pg_stat_activity_count", float64(e.active), "datname", database, "state", "active")
 	emit("pg_stat_activity_max_tx_duration", oldest, "datname", database, "state", "active")
-	// The server refuses connections over max_connections, so they are not idle ones.
+	// The server refuses connections over max_connections, so these are not counted as idle.
 	if e.connections > 0 {
 		emit("pg_stat_activity_count", float64(max(0, min(e.connections, e.cfg.MaxConnections)-e.active)), "datname",
 			database, "state", "idle")

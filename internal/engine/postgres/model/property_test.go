@@ -217,7 +217,7 @@ func TestBuffersAsAMap(t *testing.T) {
 		s := newBuffers(rapid.IntRange(1, 60).Draw(rt, "buffers"))
 		at := map[pageID]int32{}
 		for range rapid.IntRange(1, 400).Draw(rt, "steps") {
-			// A few pages that share their places in the table.
+			// A small set of pages, whose slots in the table collide.
 			p := pageID(rapid.Uint32Range(0, 200).Draw(rt, "page")) << rapid.SampledFrom([]int{0, 24}).Draw(rt, "shift")
 			want, ok := at[p]
 			if !ok {

@@ -33,7 +33,7 @@ type segments struct {
 // recycleSlack is the factor applied to the estimate (XLOGfileslop: "10% for good measure").
 const recycleSlack = 1.10
 
-// copyLogsLess is how many bytes less than the row COPY logs: 7 bytes replace a header of 23
+// copyLogsLess is how many bytes smaller than the row COPY's log is: 7 bytes replace a header of 23
 // (heapam_xlog.h, SizeOfMultiInsertTuple; htup_details.h).
 const copyLogsLess = 23 - 7
 

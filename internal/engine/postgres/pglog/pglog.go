@@ -85,7 +85,8 @@ var Format = serverlog.Format{
 	New: func(e *serverlog.Events) serverlog.Parser { return &parser{events: e} },
 }
 
-// words are in every line about an event. They contain no quotes, which JSON escapes.
+// words lists strings, at least one of which is in every line about an event. They contain no quotes, which
+// JSON escapes.
 var words = serverlog.WordsOf("checkpoint", "restartpoint", "duration: ", "still waiting for",
 	" acquired ", "temporary file", "automatic vacuum", "automatic analyze", "elapsed: ",
 	"archive command failed", "could not write", "No space left", "could not fsync",

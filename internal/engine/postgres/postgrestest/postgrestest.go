@@ -48,10 +48,10 @@ type Server struct {
 type Options struct {
 	// Conf are lines of postgresql.conf.
 	Conf string
-	// HBA are lines of pg_hba.conf that go before the others: by the socket everybody is trusted,
-	// by the port by a password.
+	// HBA are lines of pg_hba.conf that go before the default ones, which trust every user on the socket and
+	// require a password on the port.
 	HBA string
-	// Files lie in its data folder, by name.
+	// Files are written to its data directory, by name.
 	Files map[string][]byte
 }
 
@@ -94,7 +94,8 @@ func Available() error {
 	return nil
 }
 
-// envPrograms names the folder with the programs of another version than the installed one.
+// envPrograms is the environment variable for the folder with the programs of a version other than the
+// installed one.
 const envPrograms = "PLIMSOLL_POSTGRES"
 
 // programs returns the folder with initdb and postgres.
@@ -192,7 +193,7 @@ func (s *Server) write(name string, content []byte) error {
 	return os.Chown(path, int(s.user.UID), int(s.user.GID))
 }
 
-// Standby starts a physical standby of the server in a folder, which replicates by its socket. more are
+// Standby starts a physical standby of the server in a folder, which replicates over its socket. more are
 // further lines of its configuration.
 func (s *Server) Standby(dir, more string) (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -31,7 +31,7 @@ const (
 	uniqueViolation = "23505"
 )
 
-// A dialer connects to a server. The server's statistics show the name.
+// A dialer connects to a server. The server's statistics show name as the application.
 type dialer func(ctx context.Context, name string) (*pgconn.PgConn, error)
 
 // dialSocket returns a dialer for a server that listens on a socket in a folder.

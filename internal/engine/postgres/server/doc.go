@@ -20,8 +20,8 @@
 // An update or push changes seq and filler of a row and inserts a row into history, in one
 // transaction and one round trip. An insert adds a row, a read gets one, a scan gets the requested
 // number. Rows keep the configured size, whatever the size of the operation. Statements are
-// prepared. If the workload has more connections than max_connections, they share them, as through
-// a pool.
+// prepared. If the workload has more connections than max_connections allows, they share the available ones,
+// as through a pool.
 //
 // Autovacuum runs, as in production; the model does not include it.
 package server

@@ -48,7 +48,7 @@ var roomy = strings.Replace(text, "max_connections: 10", "max_connections: 40", 
 
 const databases = "SELECT count(*) FROM pg_database WHERE datname LIKE 'plimsoll\\_lab\\_%'"
 
-// While the run lasts, an existing server has one more database.
+// During a run, an existing server has one more database.
 func TestExisting(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")

@@ -94,7 +94,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		return fail(err)
 	}
 
-	// A scenario's rows may exceed what its workload touches, and the other way round.
+	// A scenario may have more rows than its workload touches, or fewer.
 	if err := s.load(ctx, max(s.cfg.Rows, int64(work.Documents())), progress); err != nil {
 		return fail(err)
 	}

@@ -1,4 +1,4 @@
-// Package advise has the advice for the I/O patterns of benchmark tools. With only a device's metrics,
+// Package advise provides the advice for the I/O patterns of benchmark tools. With only a device's metrics,
 // it fits the patterns to them; there are no settings to propose.
 package advise
 
@@ -28,7 +28,7 @@ func Fit(fitting *fit.Fitting) error {
 	}
 
 	key := "engine.streams."
-	// A device reports no sizes of single requests, so the mean has to stand for all of them.
+	// A device reports no sizes of single requests, so the mean has to represent all of them.
 	block := timeline.Mean(fitting.On(dev, rules.DiskMoved)) / timeline.Mean(ops)
 	const sector = 512
 

@@ -108,7 +108,7 @@ type openLoop struct {
 // Fire submits the operation with that number.
 func (o *openLoop) Fire(_ vtime.Instant, n uint64) { o.streams.Do(o.ops[n]) }
 
-// Whatever arrives when, each operation is answered once. Its waits add up to its latency to the
+// Each operation is answered once, no matter what arrives when. Its waits add up to its latency to the
 // nanosecond, and its wait for the volume equals the volume's latency. Appends are answered in order.
 // Each fdatasync covers everything that arrived before it began, and only one is in progress at a time.
 // A second run gives the same result.

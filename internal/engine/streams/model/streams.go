@@ -2,8 +2,8 @@
 // fdatasync, and reads and writes of random blocks that bypass the page cache.
 //
 // Benchmark tools run these patterns (fio's recipe for etcd: appends of 2,300 bytes with fdatasync
-// after each; InterSystems' RANREAD: processes that read 8 KB blocks), so it shows what a volume
-// delivers before any engine makes it harder. A write operation is an append to the log and its
+// after each; InterSystems' RANREAD: processes that read 8 KB blocks), so this model shows what a volume
+// delivers without the additional load of an engine. A write operation is an append to the log and its
 // fdatasync, with the operation's payload; a read is a block of the data volume. Concurrency is the
 // workload's: one client has one operation in flight.
 //
@@ -26,8 +26,8 @@ import (
 
 // A Config defines the streams.
 type Config struct {
-	// File is the size of a log's file, which starts over when the next append does not fit. An
-	// append larger than the file makes it as large as itself.
+	// File is the size of a log's file, which starts over when the next append does not fit. An append larger
+	// than the file enlarges the file to the size of the append.
 	File units.Size `yaml:"file"`
 	// Prewritten means that the file's blocks were written before, so that an append changes no
 	// metadata. fio lays out its file first by default.

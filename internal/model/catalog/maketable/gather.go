@@ -83,7 +83,7 @@ func set[T ~int64 | ~float64](quantity *T, x float64) { *quantity = T(math.Round
 
 // ofAll are the families whose measurements are of all disks striped, not of one: their bandwidth
 // grows with the number of disks, 26 GB/s on i8g.24xlarge with 6 and 4.3 on i8g.4xlarge with 1,
-// while that of i4i.32xlarge with 8 is i4i.4xlarge's with 1.
+// whereas i4i.32xlarge with 8 has the same figure as i4i.4xlarge with 1.
 var ofAll = map[string]bool{"i7i": true, "i7ie": true, "i8g": true, "i8ge": true}
 
 // prices reads the list of on-demand prices; there must be exactly one.

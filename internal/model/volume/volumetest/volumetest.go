@@ -35,7 +35,7 @@ type Expectations struct {
 	Slots int
 }
 
-// Run checks a volume. fresh returns one that nothing was submitted to, always the same, with an
+// Run checks a volume. fresh returns a new one to which nothing was submitted, always the same, with a
 // separate instance if it has one.
 func Run(t *testing.T, fresh func(testing.TB) volume.Volume, want Expectations) {
 	t.Helper()

@@ -64,7 +64,7 @@ func (w *Writer) begin() error {
 
 // Group writes the rows in the columns and empties them. Without rows it does nothing.
 func (w *Writer) Group() error {
-	// All columns of a row group must have the same number of rows; the format cannot express less.
+	// All columns of a row group must have the same number of rows; the format cannot express anything else.
 	rows := w.columns[0].rows()
 	for _, c := range w.columns {
 		if c.rows() != rows {
