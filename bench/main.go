@@ -59,7 +59,7 @@ func main() {
 
 func run(w io.Writer, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	mb := flags.Int("mb", 64, "compressed megabytes to generate where no path is given")
+	mb := flags.Int("mb", 64, "compressed megabytes to generate if no path is given")
 	rounds := flags.Int("rounds", 5, "how often each case runs")
 	one := flags.String("case", "", "run this case alone in this process and print its result as JSON")
 	cores := flags.Int("cores", 1, "cores for -case")

@@ -89,7 +89,7 @@ func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.incident, "incident",
 		0, "show this incident in full, by its number in the list; 0: the most harmful one, and all in a list")
 	cmd.Flags().DurationVar(&o.slowFrom, "slow-from",
-		0, "mean latency from which an interval counts as stalled, such as 20ms (default: by what is usual)")
+		0, "mean latency from which an interval counts as stalled, such as 20ms (default: relative to the usual latency)")
 	complete(cmd, "incident")
 	complete(cmd, "slow-from")
 	o.bought = true

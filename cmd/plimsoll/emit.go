@@ -192,7 +192,7 @@ func (o *emitOptions) show(a *app, r *emit.Result, report *emit.Report, d *docum
 // unchanged reports that a plan needs no files. That is not an error, so that a script that plans and
 // emits can continue.
 func (o *emitOptions) unchanged(a *app, l *emit.Transition, path string) error {
-	fmt.Fprintf(a.stderr, "plimsoll: nothing has to change, says %s: no file is written\n", printable(path))
+	fmt.Fprintf(a.stderr, "plimsoll: nothing has to change according to %s: no file is written\n", printable(path))
 	if o.output.value == "text" {
 		return nil
 	}

@@ -50,8 +50,8 @@ func newInitCommand(a *app) *cobra.Command {
 func (o *initOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.writes, "writes", "", "how many writes clients ask for: 3000/s (default: the engine's example)")
-	f.StringVar(&o.document, "document", "", "the size of what one writes: 2KB (default: the engine's example)")
-	f.StringVar(&o.p99, "p99", "", "the latency that 99 % of the writes have to keep: 20ms (default: the engine's example)")
+	f.StringVar(&o.document, "document", "", "the size of one write: 2KB (default: the engine's example)")
+	f.StringVar(&o.p99, "p99", "", "the latency that 99 % of the writes must not exceed: 20ms (default: the engine's example)")
 	addChoice(cmd, &o.on, "platform", "", "the cloud whose machine and volume to begin with", starter.CloudNames()...)
 	f.BoolVar(&o.force, "force", false, "overwrite the file")
 	for _, name := range []string{"writes", "document", "p99"} {

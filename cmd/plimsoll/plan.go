@@ -72,7 +72,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.keep, "keep",
 		nil, "what stays unchanged: instance, volumes.data.type, engine, ... (repeatable)")
 	f.StringVar(&o.region, "region", "",
-		"the region of the prices (default: the one that a source reports, else "+catalog.Region+
+		"the region of the prices (default: the one that a source reports, otherwise "+catalog.Region+
 			" or the provider's own)")
 	f.StringVar(&o.size, "size", "", "the data's future size: "+plan.GrowthExample(engines.All().Plans()))
 	f.StringVar(&o.querySpan, "query-span", "", "for buckets, how far back a query of one sensor reads: 24h")

@@ -93,7 +93,7 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.require, "require",
 		nil, "exit with 3 unless AFTER meets this: 'write_p99 < 25ms' (repeatable)")
 	f.StringArrayVar(&o.fixes, "fix",
-		nil, "what was done between the two, by its name in diagnose: what it makes larger on purpose is as meant (repeatable)")
+		nil, "the fix applied between the two, by its name in diagnose: increases that it causes on purpose count as intended (repeatable)")
 	f.StringVar(
 		&o.confidence, "confidence", "95%", "of the intervals, and that the report contains no false verdict")
 	f.StringVar(&o.costBefore, "cost-before", "", "the cost before, such as 100USD/month")

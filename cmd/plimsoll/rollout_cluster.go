@@ -37,7 +37,7 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.recordFor, "record-for",
 		10*time.Minute, "how long to record before and after, longer if that holds too few checkpoints to compare; 0: not at all")
 	f.BoolVar(&o.finish, "finish",
-		false, "end it: remove the old log, if the recordings prove better; on a cluster nothing is removed")
+		false, "end it: remove the old log, if the recordings prove an improvement; on a cluster nothing is removed")
 	complete(cmd, "record-for")
 
 	if err := cmd.MarkFlagDirname("out"); err != nil {
@@ -84,7 +84,7 @@ func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 		return usagef(
 			"for example --on k8s://db/store", "rollout: --on is missing: --container, --claim, --record, --kubeconfig, --context and -n need it")
 	case len(o.record) > 0 && len(args) == 0:
-		return usagef("leave --record out", "rollout: a rollout that was begun knows what it records")
+		return usagef("leave --record out", "rollout: what a rollout records cannot change once it was begun")
 	case modes.recordFor < 0:
 		return usagef("for example 10m", "rollout: --record-for %s: want a length of time", modes.recordFor)
 	case address.OfArguments(o.record).Hide(strings.Join(o.record, " ")) != strings.Join(o.record, " "):

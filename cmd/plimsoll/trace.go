@@ -78,7 +78,7 @@ func newTraceCommand(a *app) *cobra.Command {
 	f.StringVar(&opt.target.Path, "path", "", "trace every process's calls on files below this folder")
 	f.DurationVar(&opt.lasts, "for", time.Minute, "how long to trace; Ctrl-C ends earlier")
 	f.DurationVar(&opt.slower, "slower-than",
-		20*time.Millisecond, "explain calls that took at least so long; faster ones are counted")
+		20*time.Millisecond, "explain calls that took at least this long; faster ones are counted")
 	f.StringVar(&opt.save, "save", "", "write all events to this file: plimsoll trace FILE explains them again")
 	f.StringVar(
 		&opt.perfetto, "perfetto",
@@ -123,7 +123,7 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 	case o.force && o.save == "" && o.perfetto == "":
 		return usagef("give a file with --save or --perfetto", "--force: there is no file to overwrite")
 	case o.server != "" && !canNameFiles(o.server):
-		return usagef(serverExample(), "--server: want the address of a database that can say what its files hold")
+		return usagef(serverExample(), "--server: want the address of a database that can name the contents of its files")
 	case o.target.PID < 0 || len(args) == 0 && o.target == (target.Choice{}):
 		return usagef(traceExample, "trace: an empty target")
 	case o.lasts < 100*time.Millisecond || o.lasts > 24*time.Hour:

@@ -31,7 +31,7 @@ func (o *traceAutoOptions) AddFlags(cmd *cobra.Command, hourly bool) {
 	f.DurationVar(&o.lasts, "trace-for",
 		watch.TraceForDefault, "with --trace auto, how long to trace each stall")
 	f.DurationVar(&o.slower, "trace-slower-than",
-		20*time.Millisecond, "with --trace auto, explain calls that took at least so long")
+		20*time.Millisecond, "with --trace auto, explain calls that took at least this long")
 	complete(cmd, "trace-for")
 	complete(cmd, "trace-slower-than")
 

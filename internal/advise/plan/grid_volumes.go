@@ -31,7 +31,7 @@ var unplanned = map[string]string{
 
 	"pd-standard":          "it has the latency of a hard disk",
 	"standard-hdd":         "it has the latency of a hard disk",
-	"standard-ssd":         "its limits are not guaranteed, and the catalogue does not know its cost per operation",
+	"standard-ssd":         "its limits are not guaranteed, and its cost per operation is not in the catalogue",
 	"hyperdisk-throughput": "it has the latency of a hard disk",
 	"hyperdisk-ml":         "it is for read-only data",
 }

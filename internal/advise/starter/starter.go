@@ -99,22 +99,22 @@ func Make(template engine.With[*Template], file string, o Options) ([]byte, erro
 
 	var b strings.Builder
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaFile)
-	fmt.Fprintf(&b, "# Editors complete and check it after: plimsoll simulate --schema > %s\n#\n", SchemaFile)
-	fmt.Fprintf(&b, "# What would happen:            plimsoll simulate %s\n", file)
-	fmt.Fprintf(&b, "# What is enough, and its price: plimsoll plan %s\n", file)
-	fmt.Fprintf(&b, "# Before buying anything:       plimsoll plan --new %s\n", file)
+	fmt.Fprintf(&b, "# For completion and checks in an editor: plimsoll simulate --schema > %s\n#\n", SchemaFile)
+	fmt.Fprintf(&b, "# What would happen:              plimsoll simulate %s\n", file)
+	fmt.Fprintf(&b, "# The cheapest sufficient layout: plimsoll plan %s\n", file)
+	fmt.Fprintf(&b, "# Before buying anything:         plimsoll plan --new %s\n", file)
 	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\n", template.Product)
 	b.WriteString("seed: 1                       # of all randomness: the same seed gives the same result\n")
-	fmt.Fprintf(&b, "run: %s   # what is measured, after what is not\n\n",
+	fmt.Fprintf(&b, "run: %s   # the measured time, and the warm-up before it\n\n",
 		cmp.Or(template.Part.Run, runUsual))
 	fmt.Fprintf(&b, "# The machine: plimsoll catalog list instances --platform %s\n", cloud.Name)
 	fmt.Fprintf(&b, "host: {instance: %s, filesystem: xfs}\n\n", cloud.Instance)
 	writeVolumes(&b, template, cloud)
-	fmt.Fprintf(&b, "# Settings, under the engine's own names too; what is left out has its default.\nengine:\n  %s:\n%s\n",
+	fmt.Fprintf(&b, "# Settings; the engine's own names work too, and omitted settings have their defaults.\nengine:\n  %s:\n%s\n",
 		template.Key, indent(settings, "    "))
-	fmt.Fprintf(&b, "# What clients ask for. Operations start when they are due, whether or not earlier ones have ended.\n"+
+	fmt.Fprintf(&b, "# The load from clients. Operations start when they are due, whether or not earlier ones have ended.\n"+
 		"workload:\n%s\n", indent(workload, "  "))
-	fmt.Fprintf(&b, "# What is to be kept; plan looks for the cheapest layout that does.\nobjective: {write_p99: %s}\n",
+	fmt.Fprintf(&b, "# The objective to meet; plan looks for the cheapest layout that meets it.\nobjective: {write_p99: %s}\n",
 		written(load.P99))
 
 	return []byte(b.String()), nil

@@ -53,7 +53,7 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 				// One problem for each place is enough, even if it names two engines.
 				out = append(out, Problem{
 					Path: goFile.Path, Line: goFile.Fset.Position(pos).Line,
-					Text: fmt.Sprintf("%s names an engine outside internal/engine/%s: ask for it by an interface",
+					Text: fmt.Sprintf("%s names an engine outside internal/engine/%s: use an interface instead",
 						shortened(text), name.Folder),
 				})
 				break

@@ -25,7 +25,7 @@ func Sizes(t *Tree) []Problem {
 	for _, f := range t.Texts {
 		if f.Bytes > fileBytesMax {
 			out = append(out, Problem{Path: f.Path,
-				Text: fmt.Sprintf("%d bytes, over %d: make it at test time or trim it", f.Bytes, fileBytesMax)})
+				Text: fmt.Sprintf("%d bytes, over %d: generate it at test time or trim it", f.Bytes, fileBytesMax)})
 		}
 	}
 

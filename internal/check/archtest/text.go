@@ -28,7 +28,7 @@ func Paths(t *Tree) []Problem {
 		for i, line := range bytes.Split(f.Data, []byte("\n")) {
 			if m := machinePath.Find(line); m != nil {
 				out = append(out, Problem{Path: f.Path, Line: i + 1,
-					Text: fmt.Sprintf("%q is a path of one machine: use a relative one, or one that an argument gives",
+					Text: fmt.Sprintf("%q is a path on one machine: use a relative path, or take it from an argument",
 						strings.TrimSpace(string(m)))})
 			}
 		}

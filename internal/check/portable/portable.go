@@ -147,7 +147,7 @@ func readListing(r io.Reader) ([]Finding, error) {
 
 	// An empty result must not pass for a clean one.
 	if functions == 0 {
-		return nil, errors.New("the compiler's listing has no functions: has its form changed?")
+		return nil, errors.New("the compiler's listing has no functions: has its format changed?")
 	}
 
 	return out, lines.Err()

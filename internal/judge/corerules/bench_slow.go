@@ -8,7 +8,7 @@ import (
 func clientsSlow() rules.Rule {
 	r := rules.SymptomRule(rules.BenchSlow, "A benchmark's operations stall",
 		"plimsoll:bench_operation_time:ratio / plimsoll:bench_operations:rate >= 0.1 and plimsoll:bench_operation_time:ratio >= 0.5",
-		"The benchmark's clients measured how long their operations took, from sending one to its answer. That includes the server's CPU, its locks and the network, not only its storage.")
+		"The benchmark's clients measured how long their operations took, from request to answer. That includes the server's CPU, its locks and the network, not only its storage.")
 	r.Needs = []*rules.Signal{rules.BenchOps, rules.BenchTime}
 	r.NoAlert = "it judges benchmarks"
 	return r
@@ -31,7 +31,7 @@ func clientsSlowest() rules.Rule {
 			"slowest":    "The slowest of the {{.subject}} took {{.slowest}}, although the mean is {{.mean}}.",
 			"even title": "How long a benchmark's operations took",
 			"even":       "{{.subject}} took {{.mean}} on average over the whole run, the slowest {{.slowest}}.",
-			"mean":       "{{.subject}} took {{.mean}} on average over the whole run; the report has no longest.",
+			"mean":       "{{.subject}} took {{.mean}} on average over the whole run; the report does not show the longest.",
 			"when":       "The report has totals of the whole run, so when and how often that happened is unknown.",
 			"why":        "Why is not measurable from this: record the server and its devices during the run.",
 		},

@@ -44,7 +44,7 @@ func diskBurstExhausted() rules.Rule {
 				TradeOff:  "the instance's price",
 				NoCommand: changesInstance},
 			"gp2": {Summary: "Replace gp2 with gp3 (no credits)", Expect: "a ceiling that does not move",
-				TradeOff: "none in price at the same size", Do: []*rules.Remedy{toGP3}},
+				TradeOff: "no increase in price at the same size", Do: []*rules.Remedy{toGP3}},
 		}}
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {

@@ -23,7 +23,7 @@ func diskSlowMember() rules.Rule {
 		Advice: map[string]rules.Advice{"compare": {
 			Summary:   "Compare the two volumes: type, size, provisioned limits, credits, and what the provider reports about each; replace the slow one if they are alike",
 			Expect:    "the member becomes as fast as the others, and a failover costs nothing",
-			TradeOff:  "a new volume must be filled by a copy, and the cluster has one member less meanwhile",
+			TradeOff:  "a new volume must be filled by a copy, and the cluster has one member fewer meanwhile",
 			NoCommand: "why it is slower is known only once the volumes have been compared"}}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {

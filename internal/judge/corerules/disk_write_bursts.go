@@ -23,7 +23,7 @@ func diskWriteBursts() rules.Rule {
 		When:    saturated,
 		Needs:   []*rules.Signal{rules.DiskBusy, rules.DiskQueue, rules.DiskWritten, rules.DiskWriteAwait},
 		NoAlert: "it compares bursts with calm times; disk/iops-capped and disk/throughput-capped alert on saturation",
-		Cause:   "Something hands the device many writes at once: a database's checkpoint, flush or compaction, the OS's page cache, a backup or another batch. The device takes as long as it takes for them, and other requests wait in the same queue.",
+		Cause:   "Something hands the device many writes at once: a database's checkpoint, flush or compaction, the OS's page cache, a backup or another batch. Until the device has completed them, other requests wait in the same queue.",
 		Words: rules.Words{
 			"burst":     "In {{.share}} of the stalled time {{.device}} was saturated by a burst of writes: {{.burst}} instead of the usual {{.usual}}, with {{.queue}} requests in its queue.",
 			"together":  "That is {{.bytes}} in a burst of {{.for}}.",

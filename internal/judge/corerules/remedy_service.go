@@ -52,7 +52,7 @@ func (o order) onAzureDB() rules.Recipe {
 		Kept:  "it lasts",
 		// The service's own documentation mentions no minimum interval (Azure Database for PostgreSQL,
 		// "Premium SSD v2", 2026).
-		Cost:  "Azure's disks have a pause, which the service may have too: a tier can be lowered again only 12 hours after it was raised, and a Premium SSD v2 changed four times in 24 hours; the undo waits for that; storage never shrinks",
+		Cost:  "Azure's disks have a minimum interval between changes, which the service may have too: a tier can be lowered again only 12 hours after it was raised, and a Premium SSD v2 changed four times in 24 hours; the undo waits for that; storage never shrinks",
 		Notes: []string{"The server's compute size limits IOPS, too. More than that buys nothing."}}
 }
 
@@ -86,6 +86,6 @@ func (o order) onCloudSQL() rules.Recipe {
 		Check: rules.Tool(show),
 		Undo:  slices.Concat(load, ordered(modify, saved)),
 		Kept:  "it lasts",
-		Cost:  "Google's Hyperdisks have a pause, which the service may have too: their limits can be changed once in four hours; the undo waits for that",
+		Cost:  "Google's Hyperdisks have a minimum interval between changes, which the service may have too: their limits can be changed once in four hours; the undo waits for that",
 		Notes: []string{"The instance's number of vCPUs limits IOPS, too. More than that buys nothing."}}
 }

@@ -62,7 +62,7 @@ func modifyVolume(o order) []rules.Recipe {
 
 	return []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes}, Clouds: []rules.Cloud{rules.NoCloud},
-			None: "the host is in none of the clouds that Plimsoll knows: this is set where its storage is administered"},
+			None: "the host is in no cloud that Plimsoll supports: set this where its storage is administered"},
 		aws, o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, rules.Host, rules.Docker),
 		o.onGoogle(nil, rules.Host, rules.Docker), unknown,
 		o.onEBS(ofClaim, rules.Tool(claimsVolume), rules.AWS, rules.Kubernetes),

@@ -148,7 +148,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	if input.SinceStart {
 		report.Span = Span{From: sig.page.began.UTC(), To: sig.page.at.UTC()}
 		report.NotSeen = append(
-			report.NotSeen, "What happened when: one sample of each series is a sum since the process began.")
+			report.NotSeen, "When anything happened: one sample of each series is a sum since the process began.")
 		report.Verdict = pageVerdict(report, opt.Pack)
 	}
 

@@ -213,7 +213,7 @@ func io1() *VolumeType {
 			said("delivers at least 90 % of its IOPS 99.9 % of the time in a year", ebsGuide),
 		},
 		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed,
-		LatencyNote: "io2's (assumed: no figures of io1 are known here)",
+		LatencyNote: "io2's (assumed: no figures for io1 are known here)",
 		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.125,
 			IOPS: []Tier{{Over: 0, Each: 0.065}}}},
 		limits: func(t *VolumeType, o *Order, _ *InstanceType) Limits {

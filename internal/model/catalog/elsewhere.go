@@ -199,7 +199,7 @@ func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hund
 		SizeMin: said(10*units.GiB, pdDocs), SizeMax: said(64*units.TiB, pdDocs),
 		IOPSMin: said(base, pdDocs, "before the size adds to it"),
 		IOPSMax: said(most,
-			pdDocs, "on the largest machines; plimsoll catalog show MACHINE has a machine's limit for all its disks of a type"),
+			pdDocs, "on the largest machines; plimsoll catalog show MACHINE shows a machine's limit for all its disks of a type"),
 		ThroughputMax: said(mostMiBps*units.MiBps, pdDocs),
 		Rules: []Figure[string]{
 			said(base.String()+" IOPS and "+perGiB.String()+" per GiB, at most "+most.String(), pdDocs),
@@ -224,7 +224,7 @@ func azureTypes() []*VolumeType {
 		ThroughputIncluded: said(125*units.MBps, azureDocs), ThroughputMin: said(125*units.MBps, azureDocs),
 		ThroughputMax:     said(2000*units.MBps, azureDocs),
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
-		Rules:             []Figure[string]{said(fourChanges+"; making the disk counts as one", azureDocs)},
+		Rules:             []Figure[string]{said(fourChanges+"; creating the disk counts as one", azureDocs)},
 		Read:              &volume.PremiumV2, Write: &volume.PremiumV2, LatencyBasis: Measured,
 		Prices: []Prices{{
 			Region: "eastus", Source: azureV2Prices, PerGiB: hourly(0.00011),
@@ -264,7 +264,7 @@ func azureTypes() []*VolumeType {
 				azureDocs, "Operations and bytes have separate buckets."),
 		},
 		Read: &volume.PremiumSSDRead, Write: &volume.PremiumSSDWrite, LatencyBasis: Measured,
-		LatencyNote: "without a cache of the host; a cached read is as long (assumed)",
+		LatencyNote: "without host caching; a cached read takes as long (assumed)",
 		Prices: []Prices{{Region: "eastus", Source: premiumPrices, Sizes: []SizePrice{
 			{Most: 64 * units.GiB}, // P1 to P6: unknown
 			{128 * units.GiB, 19.71}, {256 * units.GiB, 38.012142}, {512 * units.GiB, 73.22}, {units.TiB, 135.17},

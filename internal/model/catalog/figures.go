@@ -56,7 +56,7 @@ func (t *VolumeType) Facts() []Fact {
 
 	merged := ""
 	if t.Merge {
-		merged = "requests that follow each other are counted together up to that, a longer one as several"
+		merged = "contiguous requests are counted as one up to that size, a larger one as several"
 	}
 
 	if least := t.ThroughputLeastPerGiB; least.Known() {

@@ -181,7 +181,7 @@ func (o *Order) Warnings() (l inputerror.List) {
 	if o.IOPS == 0 && o.IOPSPerGB > 0 && gets < meant {
 		l = append(l, inputerror.Problem{
 			Field: "iops_per_gb",
-			Text: fmt.Sprintf("%s per GiB on %d GiB are %s IOPS: aws-ebs-csi-driver orders the most that %s of the size has, %s, without an error, and they are paid for",
+			Text: fmt.Sprintf("%s per GiB on %d GiB are %s IOPS: aws-ebs-csi-driver silently orders the maximum for %s of this size, %s, and you pay for them",
 				o.IOPSPerGB, o.gib(), meant, o.Type, gets),
 			Limit: gets.String() + " IOPS", Source: "aws-ebs-csi-driver, pkg/cloud/cloud.go (2025)",
 		})

@@ -265,7 +265,7 @@ func FuzzOrder(f *testing.F) {
 func TestCappedIOPSPerGB(t *testing.T) {
 	for text, want := range map[string]string{
 		"{type: gp3, size: 2TiB, iops_per_gb: 50}":    "50 per GiB on 2048 GiB are 102,400 IOPS",
-		"{type: io1, size: 100GiB, iops_per_gb: 100}": "has, 5,000, without an error",
+		"{type: io1, size: 100GiB, iops_per_gb: 100}": "of this size, 5,000, and you pay for them",
 		"{type: gp3, size: 1TiB, iops_per_gb: 10}":    "",
 		"{type: gp3, size: 1TiB, iops: 10000}":        "",
 	} {

@@ -57,7 +57,7 @@ func azureStandard() []*VolumeType {
 			said("none of this is guaranteed, and each operation has a price, which is not known here", azureDocs),
 		},
 		Read: &volume.StandardSSDRead, Write: &volume.StandardSSDWrite, LatencyBasis: Measured,
-		LatencyNote: "without a cache of the host",
+		LatencyNote: "without host caching",
 		limits:      standardSSD,
 	}, {
 		Name: "standard-hdd", Provider: "azure", Title: "Standard HDD",

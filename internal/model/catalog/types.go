@@ -115,7 +115,7 @@ func Type(name string) (*VolumeType, error) {
 		}
 	}
 	p := inputerror.Problem{Field: "type",
-		Text: fmt.Sprintf("no volume type is called %q: one of %s", name, strings.Join(TypeNames(), ", "))}
+		Text: fmt.Sprintf("no volume type is called %q: want one of %s", name, strings.Join(TypeNames(), ", "))}
 	if name == "" {
 		p.Text = "missing: one of " + strings.Join(TypeNames(), ", ")
 	} else if near := inputerror.Nearest(lower, TypeNames()); near != "" {

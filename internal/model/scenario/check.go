@@ -267,7 +267,7 @@ func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 		orders.Get(last).Members() <= i.Disk.Count {
 		c.add(inputerror.Problem{
 			Field: field + "." + last + ".type",
-			Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: if they are on one disk, leave out volumes.%s: files without a separate volume are on data; otherwise put it on another volume",
+			Text: fmt.Sprintf("the volumes on local disks need %d of them, but %s has %d: if they are on one disk, leave out volumes.%s: files without a separate volume are on data; otherwise put it on another volume",
 				taken, i.Name, i.Disk.Count, last),
 			Limit: strconv.Itoa(i.Disk.Count), Source: i.Source.String(),
 		})

@@ -16,7 +16,7 @@ func (p Problems) BadInput() {}
 
 // Hint is what to do next.
 func (p Problems) Hint() string {
-	return "plimsoll simulate --schema prints what a scenario may contain; editors that know JSON Schema complete it"
+	return "plimsoll simulate --schema prints what a scenario may contain; editors that support JSON Schema can complete it"
 }
 
 // The names of a scenario, and of an assignment to one, in errors.

@@ -161,7 +161,7 @@ func (b bucket) emptied(sc *scenario.Scenario, name string) []Credit {
 	}
 	day := int(after/(24*time.Hour)) + 1
 	return []Credit{{
-		Text: fmt.Sprintf("%s: credits run out after %s at the mean demand, on day %d: %s a second asked, %s refilled",
+		Text: fmt.Sprintf("%s: credits run out after %s at the mean demand, on day %d: %s per second needed, %s refilled",
 			name,
 			units.Seconds(after.Seconds()), day, units.Number(b.demand), units.Number(b.refill)),
 		Empty: after, Demand: b.demand, Refill: b.refill,

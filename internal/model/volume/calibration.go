@@ -103,7 +103,7 @@ var (
 	HDD = Calibration{
 		Name:    "st1, sc1",
 		Source:  "none",
-		Assumed: "everything: a disk of 7,200 turns a minute waits 4.2 ms for half a turn and seeks for as long or longer, behind a cache that hides some of it",
+		Assumed: "everything: a disk with 7,200 revolutions per minute takes 4.2 ms for half a revolution, and at least as long to seek, behind a cache that hides some of it",
 		quantiles: []Quantile{{0, 600 * us}, {.5, 5000 * us}, {.9, 12000 * us}, {.99, 25000 * us},
 			{.999, 60000 * us}, {1, 150000 * us}},
 	}

@@ -82,7 +82,7 @@ var (
 		Name:    "pd-ssd",
 		Source:  "mean: fsyncs of Kubernetes' own store in a stress test on Google Cloud, kubernetes-sigs/agent-sandbox, pull request 1275, 2026-07; max: ioping, Nuvoloso's catalogue of storage types, 2019",
 		By:      "kubernetes-sigs/agent-sandbox, 2026-07",
-		Spread:  "poor, one figure under load, which other readings put between 0.75 and 2 ms",
+		Spread:  "poor, one figure under load, which other interpretations put between 0.75 and 2 ms",
 		Assumed: "that a sync was one write, the shape of gp3's distribution, and reads",
 		Mean:    1500 * us, Max: 17_000 * us,
 		quantiles: append(scaled(GP3.quantiles[:len(GP3.quantiles)-1], 2.13), Quantile{1, 17_000 * us}),

@@ -14,7 +14,7 @@ func TestRecordFor(t *testing.T) {
 	}{
 		{[]string{"etcd_disk_wal_fsync_duration_seconds_bucket"}, "", "etcd's own /metrics"},
 		{[]string{"node_disk_io_time_seconds_total or mongodb_sys_disks_io_time_ms"}, "",
-			"`S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log` on the database's host, or `plimsoll record host` on the database's host, or node_exporter's metrics, or a MongoDB's diagnostic.data folder"},
+			"`S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log` on the database's host, or `plimsoll record host` on the database's host, or node_exporter's metrics, or a MongoDB diagnostic.data folder"},
 		// One source that has both is enough.
 		{[]string{"node_memory_Dirty_bytes", "node_disk_io_time_seconds_total"}, "",
 			"`plimsoll record host` on the database's host, or node_exporter's metrics"},

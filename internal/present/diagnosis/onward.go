@@ -52,7 +52,7 @@ func (d *diagnosed) nextCommand() (title, command, expect string) {
 			"how long its clients wait, and whether its writes, the volume or another program is the cause"
 
 	case worst == nil && d.Stalls.Of > 0:
-		return "catch the next stall, if clients still see some", join("plimsoll watch host", address, "--out ring"),
+		return "catch the next stall, if clients still see stalls", join("plimsoll watch host", address, "--out ring"),
 			"it reports a stall within seconds, and the ring keeps what came before it"
 
 	// A cloud's or a server's own metrics do not cover a host's devices, so there is nothing to look

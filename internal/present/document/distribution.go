@@ -108,7 +108,7 @@ func (h Density) Describe(all Population) string {
 		". The axis counts nines, which leaves room for the slowest operations. Figures are interpolated within their class, given below them, like Prometheus' histogram_quantile."
 	if h.Unseen > 0 {
 		caption += " For " + units.Percent(h.Unseen/all.Total()) +
-			" of them the source, which samples, saw no operation waiting; they start the curve."
+			" of them, no sample caught an operation waiting; they form the start of the curve."
 	}
 	return caption
 }

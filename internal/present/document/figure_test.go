@@ -163,7 +163,7 @@ func TestDescribeUnseen(t *testing.T) {
 	}
 	h.Unseen = 3000
 	if got := h.Describe(h.Everything("")); !strings.Contains(got, "at most this long: 4,000 operations") ||
-		!strings.Contains(got, "For 75 % of them the source, which samples, saw no operation waiting") {
+		!strings.Contains(got, "For 75 % of them, no sample caught an operation waiting") {
 		t.Error(got)
 	}
 }

@@ -145,11 +145,11 @@ func figuresSection(report *prove.Report, q *document.Queries) document.Section 
 		interval := prove.Percent(report.Confidence) + " interval"
 		out.Parts = append(out.Parts, document.Part{Figure: &document.Figure{ID: "changes",
 			Title: "Changes with their intervals", Plot: drawn,
-			Caption: "After over before. Equal distances left and right are equal factors less and more; small changes get more room than large ones. A bar is the " +
+			Caption: "The ratio of after to before. Equal distances left and right are equal factors down and up; small changes get more room than large ones. A bar is the " +
 				interval + ", the grey band means no change (" +
 				prove.Percent(report.Method.Margin) +
 				" either way). " + marks,
-			TerminalCaption: "After over before, each with its " + interval + ". " + marks}})
+			TerminalCaption: "The ratio of after to before, each with its " + interval + ". " + marks}})
 	}
 
 	out.Parts = append(out.Parts, document.Part{Table: tab})
@@ -299,7 +299,7 @@ func basisTable(r *prove.Report) *document.Table {
 
 		text := document.Sentence(f.Basis)
 		if f.Resolution != 0 {
-			text += fmt.Sprintf(" Its buckets are %.0f %% wide there, which the intervals include; \"no change\" means within %s in addition.",
+			text += fmt.Sprintf(" Its buckets are %.0f %% wide there, which the intervals already account for; \"no change\" means within %s in addition.",
 				100*f.Resolution, prove.Percent(r.Method.Margin))
 		}
 

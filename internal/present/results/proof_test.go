@@ -159,7 +159,8 @@ BEFORE AND AFTER
    read p99                                                   │                   ●
    rate                                                     ├●──┤
                       1/100     1/10        -50 %         as before        +100 %       x 10      x 100
-   After over before, each with its 95 % interval. A filled mark is a verdict; a hollow one is inconclusive.
+   The ratio of after to before, each with its 95 % interval. A filled mark is a verdict; a hollow one is
+   inconclusive.
 
    figure      before             after   change       95 % interval  verdict
    write p99   1.80 s           20.0 ms   1/90.0    1/95.0 to 1/85.0  better
@@ -203,8 +204,8 @@ HOW ACCURATE THIS IS
    5 %. No change: within 5 %.
 
    figures              computed from
-   write p99, read p99  A histogram. Its buckets are 12 % wide there, which the intervals include; "no change"
-                        means within 5 % in addition.
+   write p99, read p99  A histogram. Its buckets are 12 % wide there, which the intervals already account for;
+                        "no change" means within 5 % in addition.
 
    Assumed: The cycles are independent.
    Reported only before: lock waits.

@@ -164,7 +164,7 @@ func (o *Opener) dataFolder(dir string) string {
 
 		what := fmt.Sprintf("%s is the data folder of a server (%s)", filepath.Clean(dir), e.Programs[0])
 		if s.pid > 0 && !procfs.Alive(o.proc, s.pid) || s.pid == 0 && s.port == "" && len(o.running(e)) == 0 {
-			return what + ", which does not run: start it and give its address, " + o.addressOf(e, server{port: s.port})
+			return what + ", which is not running: start it and give its address, " + o.addressOf(e, server{port: s.port})
 		}
 		return what + ": give its address, " + o.addressOf(e, s)
 	}

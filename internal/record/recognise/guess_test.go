@@ -84,7 +84,7 @@ func TestMeantElsewhere(t *testing.T) {
 	if got := o.meant("ledger"); !strings.Contains(got, "for example ledger://HOST:7000") {
 		t.Errorf("ledger is answered with %q", got)
 	}
-	if got := o.dataFolder(folder); !strings.Contains(got, "does not run") {
+	if got := o.dataFolder(folder); !strings.Contains(got, "is not running") {
 		t.Errorf("the data folder of a server that ended is answered with %q", got)
 	}
 }

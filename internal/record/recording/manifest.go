@@ -91,7 +91,7 @@ func (m *manifest) missing(dir string) (out []Note) {
 		case err != nil:
 			continue // opening it reports why
 		case meta.MinTime != b.FromMs || meta.MaxTime-1 != b.ToMs || meta.Stats.NumSamples != b.SampleCount:
-			note.Text = fmt.Sprintf("block %s of the recording has %d samples from %s to %s, but had %d in the time of this note when the recording was closed: restore it from a copy",
+			note.Text = fmt.Sprintf("block %s of the recording has %d samples from %s to %s, but had %d in the time range of this note when the recording was closed: restore it from a copy",
 				b.ID, meta.Stats.NumSamples, time.UnixMilli(meta.MinTime).UTC().Format(time.DateTime),
 				time.UnixMilli(meta.MaxTime-1).UTC().Format(time.DateTime), b.SampleCount)
 		default:

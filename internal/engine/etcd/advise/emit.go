@@ -54,7 +54,7 @@ func settings(transition *emit.Transition) (*emit.Part, error) {
 
 	part := &emit.Part{}
 	env := transition.Head("#",
-		"Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd ignores them if it is started with --config-file.")
+		"etcd settings as environment variables: for a systemd EnvironmentFile, or for a container.", "etcd ignores them if it is started with --config-file.")
 	conf := transition.Head("#",
 		"Settings of etcd for its configuration file (--config-file).", "Merge them into your existing file: with a file, etcd ignores flags and environment.")
 
@@ -80,7 +80,7 @@ func settings(transition *emit.Transition) (*emit.Part, error) {
 
 	part.Files = []emit.File{emit.Text("etcd/etcd.env", env), emit.Text("etcd/etcd.conf.yml", conf)}
 	part.Apply = []string{"Use `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), depending on how the members are started. Do one member at a time, followers first; " +
-		"`etcdctl endpoint health --cluster` before the next."}
+		"run `etcdctl endpoint health --cluster` before the next."}
 	part.Restarts = []string{"each etcd member, one at a time: a majority keeps serving."}
 	part.Verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +
 		"the member's first log lines repeat its settings."}

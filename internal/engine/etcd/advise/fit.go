@@ -77,7 +77,7 @@ func (f fitting) fit() error {
 		f.Add(key+"rtt", fit.Duration(rtt), fit.Measured, "the round trip between members, median")
 	} else if len(instances) > 1 {
 		f.Add(key+"rtt", fit.Duration(model.Defaults().RTT.Std().Seconds()), fit.Assumed,
-			"the round trip between members; that within a zone is assumed").AsDefault().
+			"the round trip between members; a round trip within a zone is assumed").AsDefault().
 			ToKnow("etcd_network_peer_round_trip_time_seconds, or ping")
 	}
 
@@ -108,7 +108,7 @@ func (f fitting) members(instances []string, lead string) {
 	if n == 1 {
 		v.Known = fit.Assumed
 		v.Evidence = "only one member reports, so one is assumed"
-		v.ToKnow("etcdctl member list; give the metrics of all members at once")
+		v.ToKnow("etcdctl member list; give the metrics of all members together")
 	} else if n != odd {
 		v.Known = fit.Inferred
 		v.Evidence = fmt.Sprintf("%d members report, and a cluster has an odd number", n)
@@ -142,7 +142,7 @@ func (f fitting) entries(lead string, puts float64) {
 
 	size := each - overhead
 	f.Add("workload.document.size", fit.About(size), fit.Inferred,
-		"the log grew by %s a proposal, of which some %s are headers", units.Bytes(each), units.Bytes(overhead)).
+		"the log grew by %s per proposal, of which about %s are headers", units.Bytes(each), units.Bytes(overhead)).
 		Between(max(size-overhead, 1), each).ToKnow(ask)
 }
 

@@ -110,7 +110,7 @@ func othersWell(ctx context.Context, member *rollout.Member) error {
 	}
 
 	if err := json.Unmarshal(body, &list); err != nil {
-		return fmt.Errorf("the members of the cluster: %w", err)
+		return fmt.Errorf("cannot parse the member list: %w", err)
 	}
 
 	voters, well := 0, 0

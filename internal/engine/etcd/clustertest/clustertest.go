@@ -95,7 +95,7 @@ func Run(t testing.TB) *Server {
 		}
 
 		if time.Now().After(deadline) {
-			t.Fatalf("the API server does not serve after %s: %v\n%s", patience, err, log())
+			t.Fatalf("the API server is not serving after %s: %v\n%s", patience, err, log())
 		}
 
 		select {

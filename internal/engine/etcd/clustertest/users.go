@@ -69,7 +69,7 @@ func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 		return "", err
 	})
 	if err != nil {
-		t.Fatalf("the server does not know what %s may do: %v", user, err)
+		t.Fatalf("the permissions of %s have not taken effect: %v", user, err)
 	}
 }
 

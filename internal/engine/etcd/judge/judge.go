@@ -39,7 +39,7 @@ func Knowledge() rules.Knowledge {
 			{Prefix: "etcd_log_", Ways: []rules.Way{{Kind: "etcd-log", Text: "etcd's log"}}},
 			{Prefix: "etcd_", Ways: []rules.Way{{Text: "etcd's own /metrics"}}}},
 		Exporter:  "its own /metrics",
-		CoresHint: "GOMAXPROCS for etcd before it is built with Go 1.25",
+		CoresHint: "GOMAXPROCS for etcd builds that use Go older than 1.25",
 
 		Remedies: remedies, Client: client, Settings: []*rules.Signal{Quota},
 	}

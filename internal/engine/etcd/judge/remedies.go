@@ -105,7 +105,7 @@ var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Put etcd's WAL on a
 		rules.MoveLog("etcd", "TestMoveOfEtcd", rules.Ask(status),
 			`{{ask "" "DATA" "the data folder of the member, its --data-dir"}}`,
 			`{{ask .unit "UNIT" "the systemd unit of the member"}}`,
-			"one member, for as long as the copy takes", "One member after another, the leader last, and only while etcdctl endpoint health --cluster calls all of them healthy. If the member has --wal-dir, its log is on another path already.",
+			"one member, for as long as the copy takes", "One member after another, the leader last, and only while etcdctl endpoint health --cluster reports that all of them are healthy. If the member has --wal-dir, its log is on another path already.",
 			withTLS),
 		{Places: []rules.Place{rules.Kubernetes},
 			None: "plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 10GiB}' --target kubernetes --statefulset FILE writes the manifests and the steps for a StatefulSet. A static pod of a control plane: stop it, move the WAL on its host, and mount the volume in its manifest"},

@@ -5,7 +5,7 @@ import "plimsoll/internal/judge/rules"
 // Signals of delays in a cluster whose disks are fast: the network, the cluster's size, large requests,
 // and maintenance. Versions are those whose sources define the metric.
 var (
-	HasLeader = signal("etcd_has_leader:bool", "", "1 on a member that knows a leader",
+	HasLeader = signal("etcd_has_leader:bool", "", "1 on a member that has a leader",
 		`etcd_server_has_leader`)
 	ProposalsApplied = signal("etcd_proposals_applied:rate", "1/s", "proposals applied per second",
 		`irate(etcd_server_proposals_applied_total[$w])`)

@@ -172,7 +172,7 @@ func (v *Existing) InspectFor(ctx context.Context, size units.Size,
 }
 
 func (v *Existing) leastPrivilege() string {
-	return "with authentication on, a role that may do no more: etcdctl role grant-permission ROLE readwrite " +
+	return "if authentication is on, a role with only this permission is enough: etcdctl role grant-permission ROLE readwrite " +
 		existing.NamePrefix + " --prefix=true"
 }
 

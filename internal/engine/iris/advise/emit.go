@@ -81,9 +81,9 @@ func merge(transition *emit.Transition) (*emit.Part, error) {
 		"\"completed successfully\" even for a missing file; then `iris stop INSTANCE` and `iris start INSTANCE`. In a container `ISC_CPF_MERGE_FILE` names the file when it starts." +
 		moves}
 	part.Restarts = []string{"the instance: it reads buffers and directories at startup. Do a mirror's members one after another, the primary last."}
-	part.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` has the new values, and `messages.log` shows buffers and journal of the last start; `iostat -x 1` shows which device each is written to."}
+	part.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` shows the new values, and `messages.log` the buffers and journal of the last start; `iostat -x 1` shows which device each is written to."}
 	part.Back = []string{"`iris merge` with the old values, and a restart: " + strings.Join(back, ", ") +
-		", if the scenario knew them; or restore the copy of `iris.cpf` while the instance is stopped."}
+		", if the scenario had them; or restore the copy of `iris.cpf` while the instance is stopped."}
 
 	if transition.Changed("engine.iris.synchronous_commit") && !config.Synchronous {
 		part.Risks = append(part.Risks, "`SynchCommit=0`: a crash loses the last committed transactions.")

@@ -10,6 +10,6 @@ var (
 		`max(iris_glo_ref_per_sec)`)
 	DirectoryFull = signals.Add(rules.Signal{Name: rules.SignalPrefix + "iris_directory_full:ratio",
 		Unit: "ratio", By: []string{"id"},
-		Help:  "part of the disk of a database's directory that is used",
+		Help:  "used part of the disk that holds a database's directory",
 		Exprs: []string{`max by (id) (iris_disk_percent_full) / 100`}})
 )

@@ -112,7 +112,7 @@ func mongod(transition *emit.Transition) (*emit.Part, error) {
 	}
 
 	part.Back[0] += "."
-	part.Risks = []string{"`configString` is an option that mongod accepts but does not document: if it contains a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
+	part.Risks = []string{"`configString` is an option that mongod accepts but does not document: if it contains a word that WiredTiger does not recognise, mongod does not start. Try it on one secondary first."}
 	if after.Cache > before.Cache {
 		part.Risks = append(
 			part.Risks, "A larger cache reduces the page cache, and in a container counts towards its memory limit: mongod needs about 1 GiB more than the cache, plus some for each connection.")

@@ -41,7 +41,7 @@ func (r *Result) Document() *document.Document {
 	}
 
 	published := document.Section{ID: "published", Title: "Published figures", Parts: []document.Part{
-		{Text: "The published figures are those of case 4 (plimsoll casebook bucket-granularity), on hardware that it does not name. Errors in it:"}}}
+		{Text: "The published figures are those of case 4 (plimsoll casebook bucket-granularity), on hardware that the case does not specify. Errors in it:"}}}
 	for _, c := range Corrections() {
 		published.Parts = append(published.Parts, document.Part{Text: "- " + c})
 	}

@@ -53,7 +53,7 @@ func backgroundRule() rules.Rule {
 				NoCommand: "how documents expire is up to the application"},
 			"index": {Summary: "Build indexes at quiet times or member by member (rolling), with a lower maxIndexBuildMemoryUsageMegabytes if it spills",
 				Expect:    "no build runs during peak load",
-				TradeOff:  "a rolling build needs a step down",
+				TradeOff:  "a rolling build requires the primary to step down",
 				NoCommand: "when to build it is your decision"},
 			"balancer": {Summary: "Give the balancer a window at quiet times (sh.setBalancerState, activeWindow), and a rangeDeleterBatchDelayMS",
 				Expect:    "chunks move while no client is waiting",

@@ -36,7 +36,7 @@ func cachePressure() rules.Rule {
 			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are: a lower one makes operations evict sooner",
 				Expect:   "background threads do the work operations do now",
 				TradeOff: "CPU: noticeable on 4 cores, not on 16; more page writes", Do: []*rules.Remedy{evictEarlier}},
-			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), set explicitly and below the host's or container's memory",
+			"larger": {Summary: "Size the cache to hold the working set (average object size x hot documents + indexes), set explicitly and below the host's or container's memory",
 				Expect: "fill falls below the trigger", TradeOff: "less page cache for the OS; larger checkpoints",
 				NoCommand: "only you know how large the working set is; cache_size can be changed at run time, and a cache larger than the free memory ends in an OOM kill"},
 		}}

@@ -118,7 +118,7 @@ var heldLockAdvice = map[string]rules.Advice{
 		NoCommand: "the fix depends on what forced the change"},
 	"quiet": {Summary: "Change collections and indexes at quiet times or member by member (rolling), and bound transactions (transactionLifetimeLimitSeconds, maxTimeMS)",
 		Expect:    "an exclusive phase finds nothing to wait for and lasts milliseconds",
-		TradeOff:  "a rolling change needs a step down and more time; long transactions are aborted",
+		TradeOff:  "a rolling change requires the primary to step down and takes more time; long transactions are aborted",
 		NoCommand: "when to make changes is your decision"},
 }
 

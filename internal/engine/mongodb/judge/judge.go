@@ -15,7 +15,7 @@ import (
 var scripts embed.FS
 
 // captured is the diagnostic data that mongod records by itself.
-var captured = rules.Way{Kind: "ftdc", Text: "a MongoDB's diagnostic.data folder"}
+var captured = rules.Way{Kind: "ftdc", Text: "a MongoDB diagnostic.data folder"}
 
 // Knowledge returns what the rule pack needs from this package.
 func Knowledge() rules.Knowledge {

@@ -24,7 +24,7 @@ func loggedScansRule() rules.Rule {
 		Words: rules.Words{
 			"scans": "{{.n}} logged {{if eq .n \"1\"}}operation{{else}}operations{{end}} examined far more documents or index keys than they returned, {{.share}} of the time of all slow operations; the longest took {{.longest}} (until {{.at}} UTC).",
 			"disk":  "All slow operations spent {{.disk}} of their {{.all}} reading from disk: more memory or a quicker volume shortens only that.",
-			"cpu":   "{{with .disk}}All slow operations spent {{.}} of their time reading from disk: no volume shortens the rest.{{else}}The log names no time reading from disk.{{end}}",
+			"cpu":   "{{with .disk}}All slow operations spent {{.}} of their time reading from disk: no volume shortens the rest.{{else}}The log does not report the time spent reading from disk.{{end}}",
 		},
 		Advice: map[string]rules.Advice{
 			"index": {Summary: "Give these queries a fitting index (planSummary, docsExamined and keysExamined in the log name them); until then bound them with maxTimeMS or send them to a secondary",

@@ -22,7 +22,7 @@ func loggedSlowOperations() rules.Rule {
 		When:    "plimsoll:mongodb_logged_writes_running:ratio > 0 or plimsoll:mongodb_logged_reads_running:ratio > 0",
 		Needs:   []*rules.Signal{loggedWrites.Running, loggedReads.Running},
 		NoAlert: "it is about a log that was read; the metrics have alerts",
-		Cause:   "mongod logs each operation longer than slowms (100 ms by default), with the time it read from disk, and waited for the cache, for locks, for flow control and for its write concern. What remains is work, a wait for the journal or for a ticket, or for a CPU.",
+		Cause:   "mongod logs each operation longer than slowms (100 ms by default), with the time it spent reading from disk and waiting for the cache, for locks, for flow control and for its write concern. The rest is work, or a wait for the journal, a ticket or a CPU.",
 		Words: rules.Words{
 			"writes":      "The log has {{.n}} write{{if ne (print .n) \"1\"}}s{{end}} longer than slowms, the longest {{.longest}} (until {{.at}} UTC).",
 			"reads":       "It has {{.n}} read{{if ne (print .n) \"1\"}}s{{end}} longer than slowms, the longest {{.longest}} (until {{.at}} UTC).",
@@ -34,7 +34,7 @@ func loggedSlowOperations() rules.Rule {
 			"full":        "The cache was full (WT_CACHE_FULL) {{.n}} times.",
 			"primary":     "The member won {{.won}} and lost {{.lost}} elections.",
 			"builds":      "{{.n}} index build{{if ne (print .n) \"1\"}}s{{end}} ended.",
-			"only":        "How many operations were quick is not in the log.",
+			"only":        "The log does not show how many operations were quick.",
 		},
 		Advice: map[string]rules.Advice{
 			"data": {Summary: "Give the diagnostic.data folder of the same server: it has every second of its caches, checkpoints, journal and disks",

@@ -27,7 +27,7 @@ func pageReads() rules.Rule {
 			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-throttling and host/writeback-backlog)",
 				Expect: "a read waits for only a few writes", TradeOff: "see those pages",
 				Do: []*rules.Remedy{rules.BoundDirtyBytes}},
-			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), set explicitly and below the host's or container's memory",
+			"larger": {Summary: "Size the cache to hold the working set (average object size x hot documents + indexes), set explicitly and below the host's or container's memory",
 				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints",
 				NoCommand: "only you know how large the working set is; a cache larger than the free memory ends in an OOM kill"},
 		}}

@@ -30,12 +30,12 @@ func saturatedServer() rules.Rule {
 		Cause: "All connections have an operation in progress and the CPUs are busy, so the server is at capacity. New requests wait in front of it, for a connection from the client's pool or for the reply to the previous operation. The server's own latencies start when it receives an operation, so they do not include that wait.",
 		Words: rules.Words{
 			"busy":     "For {{.for}} ({{.share}} of the time under load) {{.active}} of {{.connections}} connections had an operation in progress, and the CPUs were {{.cpu}} busy. {{.ops}} operations completed per second (95 % of these intervals: at most {{.most}}).",
-			"in front": "The server's own mean latency there is {{.latency}}. It does not include the time clients waited in front of the server: compare it with latencies measured by the clients.",
+			"in front": "The server's own mean latency during that time is {{.latency}}. It does not include the time clients waited in front of the server: compare it with latencies measured by the clients.",
 			"opening":  "The server is saturated: for {{.for}} of {{.watched}} {{.active}} of its {{.connections}} connections were busy, at {{.ops}} operations per second and {{.cpu}} of the CPUs; its own latencies do not include the time clients waited in front of it.",
 		},
 		Advice: map[string]rules.Advice{
 			"cpu": {Summary: "Reduce the CPU load (see what scans, sorts or compresses), or use an instance with more cores",
-				Expect: "it completes more per second, and the wait in front shrinks", TradeOff: "the instance's price",
+				Expect: "it completes more per second, and the wait in front of it shrinks", TradeOff: "the instance's price",
 				NoCommand: "the fix depends on what uses the CPUs"},
 			"bound": {Summary: "Bound the queue in front of the server: maxPoolSize and waitQueueTimeoutMS in the driver, and shed load there",
 				Expect:    "clients fail early instead of waiting for seconds",
@@ -81,7 +81,7 @@ func saturatedServer() rules.Rule {
 		if latency := waited / writes; writes > 0 && latency == latency {
 			finding.Say("in front", rules.Values{"latency": rules.Seconds(latency)})
 			finding.Evidence = append(finding.Evidence,
-				input.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency,
+				input.Figure("mean latency of writes during that time, as the server counts it", WriteLatency, latency,
 					"seconds", cells))
 		}
 

@@ -38,7 +38,7 @@ func ticketQueue() rules.Rule {
 			"causes": {Summary: "Fix what makes the operations inside slow (the other causes); do not raise the number of tickets",
 				Expect:    "the queue disappears with its cause",
 				TradeOff:  "more tickets move the wait from the queue into the engine and make cache pressure worse",
-				NoCommand: "this wait follows its cause"},
+				NoCommand: "this wait is only a consequence of another cause"},
 			"long reads": {Summary: "Find the reads that hold the tickets: db.currentOp({active: true, secs_running: {$gte: 1}}); give them an index, bound them with maxTimeMS, or send them to a secondary",
 				Expect:    "tickets become free sooner, and the queue disappears",
 				TradeOff:  "an index costs memory and a write with each change of its keys",

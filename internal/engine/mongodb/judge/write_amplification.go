@@ -17,9 +17,9 @@ func writeAmplification() rules.Rule {
 		When:    "plimsoll:wt_blocks_written:bytes > 5 * plimsoll:wt_log_payload:bytes",
 		Needs:   []*rules.Signal{BlocksWritten, LogPayload},
 		NoAlert: "it is judged by totals over the whole time; during a checkpoint the condition always holds",
-		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. So small updates that are spread over many pages cause many times as many bytes, and large growing documents are rewritten whole.",
+		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. So small updates that are spread over many pages cause many times as many bytes to be written, and large growing documents are rewritten whole.",
 		Words:   rules.Words{"written": "{{.blocks}} were written to data files for {{.payload}} of logged changes: {{.times}} times as much."},
-		Advice: map[string]rules.Advice{"fewer pages": {Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval if recovery time allows",
+		Advice: map[string]rules.Advice{"fewer pages": {Summary: "Write fewer pages: group documents that change together, drop unused indexes, use smaller bucket documents, and lengthen the checkpoint interval if recovery time allows",
 			Expect:    "more changes share a page write",
 			TradeOff:  "a day's query may read more documents; recovery replays more journal",
 			NoCommand: "it depends on the documents and indexes"}}}

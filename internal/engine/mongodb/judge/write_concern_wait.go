@@ -29,7 +29,7 @@ func writeConcernWait() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"slow writes": {Summary: "Find what makes writes execute slowly (the other findings): this wait follows from it",
-				Expect: "it shrinks with that cause", TradeOff: weakerConcern, NoCommand: "this wait follows its cause"},
+				Expect: "it shrinks with that cause", TradeOff: weakerConcern, NoCommand: "this wait is only a consequence of another cause"},
 			"secondaries": {Summary: "Diagnose the secondaries: run it on their diagnostic.data, and check the replication lag (flow control, network)",
 				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
 			"all members": {Summary: "Diagnose the secondaries: run it on their diagnostic.data; check this member's journal too",

@@ -45,7 +45,7 @@ func (l *link) explain(err error) error {
 	}
 
 	if strange, ok := greetingErrorOf(err, failure, l.before()); ok {
-		return addr.errorf(err, "%s: not a readable MongoDB: check the address", strange)
+		return addr.errorf(err, "%s: not a readable MongoDB server: check the address", strange)
 	}
 
 	text := err.Error()
@@ -54,7 +54,7 @@ func (l *link) explain(err error) error {
 	switch codes := mongo.ErrorCodes(err); {
 	case tooOld.MatchString(text):
 		return addr.errorf(
-			err, "is a MongoDB older than %s, which the driver does not support: give its diagnostic.data folder (readable from 3.2 on) or its exporter's /metrics address",
+			err, "runs a MongoDB version older than %s, which the driver does not support: give its diagnostic.data folder (readable from 3.2 on) or its exporter's /metrics address",
 			tooOld.FindStringSubmatch(text)[2])
 	case seen != nil && seen.Kind == "RSArbiter":
 		return addr.arbiter(err, seen.Hosts)
@@ -100,7 +100,7 @@ func hungInLogin(err error) bool {
 // hangs is the error of a server that accepts connections but answers nothing.
 func (l *link) hangs(err error) error {
 	return l.address.errorf(
-		err, "accepts the connection but does not answer within %s: it is stalled or not a MongoDB; check its log and the port",
+		err, "accepts the connection but does not answer within %s: it is stalled or not a MongoDB server; check its log and the port",
 		l.within)
 }
 
@@ -178,7 +178,7 @@ func (l *link) unreachable(err error) error {
 	switch {
 	// Another protocol's first bytes, taken as a message, have an impossible length.
 	case errors.As(err, &much), strings.Contains(why, "malformed"), strings.Contains(why, "cannot decode"):
-		hint = "it is not a MongoDB: check the port"
+		hint = "it is not a MongoDB server: check the port"
 	case errors.As(err, &unknown):
 		hint = "its certificate is signed by an unknown authority: name it with ?tlsCAFile=FILE"
 	case errors.As(err, &name):

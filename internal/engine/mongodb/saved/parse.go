@@ -56,7 +56,7 @@ func (p *parser) next() byte {
 
 func (p *parser) value(depth int) (any, error) {
 	if depth > depthMax {
-		return nil, fmt.Errorf("documents within documents beyond %d", depthMax)
+		return nil, fmt.Errorf("documents nested deeper than %d levels", depthMax)
 	}
 	if p.fields++; p.fields > fieldsMax {
 		return nil, fmt.Errorf("more than %d fields", fieldsMax)

@@ -23,7 +23,7 @@ func find(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return "",
-			fmt.Errorf("the requested mongod: %w: it is in MongoDB's packages (www.mongodb.com/try/download/community)",
+			fmt.Errorf("cannot find the requested mongod: %w: it is in MongoDB's packages (www.mongodb.com/try/download/community)",
 				err)
 	}
 	return filepath.Abs(path) // mongod runs in another folder

@@ -114,7 +114,7 @@ func (s *Server) Start(ctx context.Context, machine *lab.Machine, progress lab.P
 	// fsync ends with a checkpoint, so the run does not have to write the loaded documents.
 	c := s.store.Load().client
 	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
-		return fail(fmt.Errorf("the checkpoint after loading: %w", err))
+		return fail(fmt.Errorf("cannot make the checkpoint after loading: %w", err))
 	}
 
 	s.store.Load().watch()

@@ -120,7 +120,7 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 				// Unordered, so that the server need not stop at the first error and can insert
 				// in parallel.
 				if _, err := s.of.InsertMany(ctx, batch, options.InsertMany().SetOrdered(false)); err != nil {
-					return fmt.Errorf("inserting documents from %d on: %w", from, err)
+					return fmt.Errorf("cannot insert documents from %d on: %w", from, err)
 				}
 
 				mu.Lock()

@@ -72,7 +72,7 @@ func askVersion(path string) (string, error) {
 	}
 
 	if p, err := strconv.Atoi(string(version[1])); err != nil || p != protocol {
-		return "", fmt.Errorf("%s speaks protocol version %s, this program version %d: make worker", path,
+		return "", fmt.Errorf("%s speaks protocol version %s, but this program needs version %d: run make worker", path,
 			version[1], protocol)
 	}
 

@@ -222,7 +222,7 @@ func (s *server) load(ctx context.Context, child *worker, load *workload.Workloa
 		return binary.LittleEndian.AppendUint64(b, uint64(s.config.warm)), nil
 	})
 	if err != nil {
-		return fmt.Errorf("the checkpoint after loading: %w", err)
+		return fmt.Errorf("cannot make the checkpoint after loading: %w", err)
 	}
 
 	return nil

@@ -124,10 +124,10 @@ var errShort = errors.New("answer of the wrong length")
 // parseHello returns the version of WiredTiger.
 func parseHello(f frame) (string, error) {
 	if f.id != 0 || f.status != statusHello || len(f.body) < 8 || binary.LittleEndian.Uint32(f.body) != magic {
-		return "", errors.New("not plimsoll-wiredtiger: it did not say hello")
+		return "", errors.New("not plimsoll-wiredtiger: it sent no hello message")
 	}
 	if v := binary.LittleEndian.Uint16(f.body[4:]); v != protocol {
-		return "", fmt.Errorf("it speaks protocol version %d, this program version %d: make worker",
+		return "", fmt.Errorf("it speaks protocol version %d, but this program needs version %d: run make worker",
 			v, protocol)
 	}
 	version := f.body[8:]

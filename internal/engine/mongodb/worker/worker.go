@@ -218,7 +218,7 @@ func (w *worker) call(ctx context.Context, from *caller, k kind,
 			return nil, fmt.Errorf("WiredTiger: %s", f.body)
 		}
 		if f.status != statusDone {
-			return nil, fmt.Errorf("WiredTiger's worker answers with status %d", f.status)
+			return nil, fmt.Errorf("WiredTiger's worker answered with status %d", f.status)
 		}
 		return f.body, nil
 	case <-w.gone:

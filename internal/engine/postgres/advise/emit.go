@@ -100,7 +100,7 @@ func settings(transition *emit.Transition) (*emit.Part, error) {
 
 	part.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
 	part.Back = []string{"Remove `" + name + "` from `conf.d`, or put the copy back, and reload (or restart). The old values: " +
-		strings.Join(back, ", ") + ", if the scenario knew them."}
+		strings.Join(back, ", ") + ", if the scenario had them."}
 	if transition.Changed(at("full_page_writes")) && !after.FullPageWrites {
 		part.Risks = append(
 			part.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")

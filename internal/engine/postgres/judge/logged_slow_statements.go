@@ -37,10 +37,10 @@ func loggedSlowStatements() rules.Rule {
 			"writes":     "It has {{.n}} INSERT, UPDATE, DELETE or COPY of 100 ms and more, the longest {{.longest}} (until {{.at}} UTC).",
 			"statements": "It has {{.n}} other statements of 100 ms and more, the longest {{.longest}} (until {{.at}} UTC).",
 			"checkpoint": "Checkpoints ran for {{.share}} of the time of the slow commits and writes, and for {{.all}} of the log.",
-			"locks":      "Locks were waited for {{.n}} times, up to {{.longest}}.",
+			"locks":      "Sessions waited for locks {{.n}} times, up to {{.longest}}.",
 			"temporary":  "Temporary files: {{.bytes}}.",
 			"autovacuum": "Autovacuum ran for {{.share}} of the time of the slow commits and writes, and for {{.all}} of the log.",
-			"only":       "How many statements were quick is not in the log.",
+			"only":       "The log does not show how many statements were fast.",
 		},
 		Advice: map[string]rules.Advice{
 			"record": {Summary: "Record the server and its devices (plimsoll record postgres://... host): wait events say what statements wait for",

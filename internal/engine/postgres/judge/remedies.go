@@ -90,7 +90,7 @@ var bySession = []string{
 
 const (
 	operatorSets = "If an operator manages the server, it refuses or reverts ALTER SYSTEM: set the value in the operator's resource, such as spec.postgresql.parameters."
-	commandLine  = "A value from the server's command line outranks ALTER SYSTEM: then look saves no state, and the change refuses to run. Change it there. Standbys have their own settings: repeat the change on each."
+	commandLine  = "A value from the server's command line outranks ALTER SYSTEM: in that case look saves no state, and the change refuses to run. Change it on the command line. Standbys have their own settings: repeat the change on each."
 )
 
 const (
@@ -377,7 +377,7 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a separate
 		{Places: []rules.Place{rules.Docker},
 			None: "the container has to be recreated with a volume for pg_wal that holds a copy of it"},
 		{Places: []rules.Place{rules.RDS},
-			None: "RDS has a dedicated log volume for io1 and io2 storage alone, at the price of 1,000 GiB with 3,000 IOPS: aws rds modify-db-instance --dedicated-log-volume, which restarts the instance"},
+			None: "RDS has a dedicated log volume only for io1 and io2 storage, at the price of 1,000 GiB with 3,000 IOPS: aws rds modify-db-instance --dedicated-log-volume, which restarts the instance"},
 		{Places: rules.Services, None: "the service uses one volume for both"},
 	},
 	Money: "one more volume: 20 GiB of gp3 cost USD 1.60 a month (us-east-1)",

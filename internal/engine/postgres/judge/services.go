@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	ownGroup    = "A default parameter group cannot be changed: the server needs a separate one, and a restart once it gets it."
-	sharedGroup = "the group applies to every server that uses it, which look shows"
+	ownGroup    = "A default parameter group cannot be changed: the server needs its own group, and a restart after it is assigned."
+	sharedGroup = "the group applies to every server that uses it; look lists them"
 	// refuses is printed if a parameter is missing in the service, or cannot be changed there.
 	refuses     = `echo "nothing is saved, and do refuses: the call failed, or not all of these can be changed here"`
 	ofProvider  = "the provider's console sets it, or its support"

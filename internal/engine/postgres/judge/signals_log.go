@@ -21,11 +21,11 @@ var (
 		"slowest syncs of one file in each checkpoint")
 	LoggedFiles = signal("postgres_logged_files:rate", "1/s", "files synced by logged checkpoints per second",
 		`irate(postgres_log_checkpoint_files_total[$w])`)
-	LoggedLines = signal("postgres_logged_lines:rate", "1/s", "log lines that may be about an event per second",
+	LoggedLines = signal("postgres_logged_lines:rate", "1/s", "log lines per second that may be about an event",
 		`irate(postgres_log_line_total[$w])`)
-	LoggedTempBytes = signal("postgres_logged_temp:bytes", "bytes/s", "logged temporary files per second",
+	LoggedTempBytes = signal("postgres_logged_temp:bytes", "bytes/s", "bytes of logged temporary files per second",
 		`irate(postgres_log_temporary_file_bytes_total[$w])`)
-	LoggedNoSpace = signal("postgres_logged_no_space:rate", "1/s", "log lines about a full disk per second",
+	LoggedNoSpace = signal("postgres_logged_no_space:rate", "1/s", "log lines per second about a full disk",
 		`irate(postgres_log_no_space_total[$w])`)
 	LoggedFsyncFailures = signal("postgres_logged_fsync_failures:rate", "1/s",
 		"logged failures of fsync per second",
@@ -35,7 +35,7 @@ var (
 	LoggedReplicationTimeouts = signal("postgres_logged_replication_timeouts:rate",
 		"1/s", "logged replication timeouts per second", `irate(postgres_log_replication_timeout_total[$w])`)
 	LoggedCrashes = signal("postgres_logged_crashes:rate",
-		"1/s", "log lines about a crash or an unclean start per second", `irate(postgres_log_crash_total[$w])`)
+		"1/s", "log lines per second about a crash or an unclean start", `irate(postgres_log_crash_total[$w])`)
 )
 
 // manyWriting is how many slow writes run at a time in a stall: fewer may be long statements of a few

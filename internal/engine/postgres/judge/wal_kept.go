@@ -58,7 +58,7 @@ func walKept() rules.Rule {
 				NoCommand: "the failure is outside of PostgreSQL: a full target, an expired credential, a missing host. Never delete files in pg_wal manually"},
 			"faster": {Summary: "Make archiving faster: an archive_command or archive_library that copies several files at the same time, a nearer target, compression; or write less WAL",
 				Expect:    "the archiver catches up, and the next checkpoint removes the WAL",
-				TradeOff:  "archiving in parallel takes more of the network and of the volume's reads",
+				TradeOff:  "parallel archiving uses more network bandwidth and more of the volume's reads",
 				NoCommand: "it depends on the archiving tool. Never delete files in pg_wal manually"},
 		}}
 

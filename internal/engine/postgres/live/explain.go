@@ -155,7 +155,7 @@ func (t *target) trouble(err error) string {
 		return "it ended the TLS handshake (" + alert.Error() +
 			"): it may require a client certificate (sslcert=, sslkey=)"
 	case errors.As(err, &much):
-		return fmt.Sprintf("its answer exceeds %d %s: it is not PostgreSQL, or something in between is not",
+		return fmt.Sprintf("its answer exceeds %d %s: either it or something in between is not PostgreSQL",
 			much.Max, much.Unit)
 	case strings.Contains(err.Error(), "refused TLS") && !t.plain():
 		return "it does not offer TLS: use sslmode=disable if the network path is safe, or turn ssl on there"

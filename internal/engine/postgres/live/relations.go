@@ -95,7 +95,7 @@ func serverOf(files []dataFile) (string, error) {
 		}
 	}
 	if folder == "" {
-		return "", errors.New("the paths do not say the data directory")
+		return "", errors.New("the paths do not contain the data directory")
 	}
 
 	_, port, is := DataFolder(folder)

@@ -256,7 +256,7 @@ func (s *Server) Start() error {
 		case <-p.Done():
 			return fmt.Errorf("it ended: %w; %s", p.Err(), p.Tail())
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("it takes no connections: %w; %s", err, p.Tail()), s.Stop())
+			return errors.Join(fmt.Errorf("it does not accept connections: %w; %s", err, p.Tail()), s.Stop())
 		case <-look.C:
 		}
 	}

@@ -26,7 +26,7 @@ func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("maketable", flag.ContinueOnError)
 	data := flags.String("data",
 		"", "folder with aws_instance_types.json, aws_ondemand_us-east-1_*.csv, scylla_aws_io_params.yaml")
-	to := flags.String("to", "", "file to write; without it the standard output")
+	to := flags.String("to", "", "file to write (default: standard output)")
 
 	if err := flags.Parse(args); err != nil {
 		return err
