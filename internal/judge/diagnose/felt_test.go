@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,5 +51,17 @@ func compareFelt(t *testing.T, in []recording.Reader) {
 
 	if whole.Stall.Rule != felt.Stall.Rule || len(whole.Symptoms) == 0 {
 		t.Errorf("judged %q, felt %q", whole.Stall.Rule, felt.Stall.Rule)
+	}
+}
+
+// The symptom that the verdict is about comes before a device's, even one that is as critical.
+func TestJudgedSymptomIsFirst(t *testing.T) {
+	device := diagnose.Finding{Rule: "disk/slow-writes", Kind: diagnose.Symptom, Severity: diagnose.Critical, Weight: 1}
+	commits := diagnose.Finding{Rule: "postgres/commit-stall", Kind: diagnose.Symptom, Severity: diagnose.Warning, Judged: true}
+	cause := diagnose.Finding{Rule: "postgres/wal-flush", Kind: diagnose.Cause, Severity: diagnose.Info}
+	all := []diagnose.Finding{device, commits, cause}
+	slices.SortFunc(all, diagnose.Compare)
+	if d := cmp.Diff([]diagnose.Finding{cause, commits, device}, all); d != "" {
+		t.Errorf("order (-want +got):\n%s", d)
 	}
 }

@@ -114,6 +114,11 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 		}
 	}
 
+	for i, f := range out {
+		of := f.Subject == c.Stall.Subject || c.Stall.Logged
+		out[i].Judged = f.Kind == Symptom && f.Rule == c.Stall.Rule && of
+	}
+
 	rank(out)
 	return out, nil
 }
@@ -218,16 +223,25 @@ func effect(f Finding) int {
 	return 0
 }
 
+// ofVerdict ranks the symptom that the verdict is about before the others.
+func ofVerdict(f Finding) int {
+	if f.Judged {
+		return 0
+	}
+	return 1
+}
+
 // rank sorts findings by Compare.
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 
 // Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity, then
 // by the share of the stalled time it explains, with findings that explain others first. Of two with
 // the same share, a database's own activity comes before the resource it runs into: a checkpoint before
-// the volume's limit.
+// the volume's limit. The symptom that the verdict is about comes before the other symptoms.
 func Compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),
+		cmp.Compare(ofVerdict(a), ofVerdict(b)),
 		cmp.Compare(severityOrder[a.Severity], severityOrder[b.Severity]),
 		cmp.Compare(foremost(a), foremost(b)),
 		cmp.Compare(effect(a), effect(b)),

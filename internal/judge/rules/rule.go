@@ -137,6 +137,10 @@ type Finding struct {
 	// severity is listed before it.
 	Effect bool `json:"-"`
 
+	// Judged means that it is the symptom of the operations by which stalled time is judged, which the
+	// verdict is about. It is listed before every other symptom.
+	Judged bool `json:"-"`
+
 	// Opening and Closing are sentences that begin or end the verdict; "" for none.
 	Opening string `json:"-"`
 	Closing string `json:"-"`

@@ -93,9 +93,8 @@ func (r Rule) symptomFinding(input *Case, stall Stall) Finding {
 
 	// If no operation ended in the stalled cells, there is no latency to report.
 	if lat := timeline.At(stall.Latency, stall.Cells); timeline.Count(lat) > 0 {
-		calm := timeline.Quantile(timeline.At(stall.Latency, stall.Observed.Without(stall.Cells)), 0.5)
 		finding.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)),
-			"calm": Seconds(calm)})
+			"calm": Seconds(stall.usualLatency())})
 		finding.Evidence = append(finding.Evidence,
 			input.Figure("worst mean latency in one interval", nil, timeline.Max(lat), "seconds", stall.Cells),
 			input.Figure("median of the mean latency per interval over the whole recording", nil,
@@ -113,6 +112,28 @@ func (r Rule) symptomFinding(input *Case, stall Stall) Finding {
 	}
 
 	return finding
+}
+
+// usualLatency is the latency outside the stalled time, in seconds: the median of its intervals. Where sessions
+// are counted once a second, most calm intervals have caught none, and the mean of all operations is reported
+// instead. NaN if no operation waited at all.
+func (s Stall) usualLatency() float64 {
+	calm := s.Observed.Without(s.Cells)
+	if median := timeline.Quantile(timeline.At(s.Latency, calm), 0.5); median != 0 || s.Ops == nil {
+		return median
+	}
+
+	waited, completed := 0.0, 0.0
+	for i, isCalm := range calm {
+		if seconds, n := s.Latency[i], s.Ops[i]; isCalm && !math.IsNaN(seconds) && !math.IsNaN(n) {
+			waited += seconds * n
+			completed += n
+		}
+	}
+	if waited == 0 {
+		return math.NaN()
+	}
+	return waited / completed
 }
 
 // timesAsMany is how many times as many operations as at calm times completed in stalled time, by

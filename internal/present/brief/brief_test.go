@@ -78,6 +78,23 @@ func checkScreen(t *testing.T, name string, r *diagnose.Report) (commands bool) 
 		}
 	}
 
+	// The latency below the verdict is that of the operations that the verdict is about.
+	latency := func(f diagnose.Finding) string {
+		_, text, _ := strings.Cut(f.Summary, "Mean latency")
+		return packed(document.FirstSentence(text))
+	}
+	judged := map[string]bool{"": true}
+	for _, f := range r.Findings {
+		if f.Judged {
+			judged[latency(f)] = true
+		}
+	}
+	for _, f := range r.Findings {
+		if !judged[latency(f)] && r.Stalls.Seconds > 0 && strings.Contains(all, "latencyMeanlatency"+latency(f)) {
+			t.Errorf("%s: %s stalled, and the latency shown is of %s", name, r.Stalls.Signal, f.Subject)
+		}
+	}
+
 	// A screen that omits a rule that could not be judged says so.
 	if len(r.Missing) > 0 && !strings.Contains(out, "not measurable here") && !strings.Contains(all, "notmeasurablehere") {
 		t.Errorf("%s: %d rules were not judged, and the first screen does not say it:\n%s", name, len(r.Missing), out)

@@ -16,9 +16,10 @@ func (s *screen) findings() {
 	causes, symptoms := s.all(document.Cause), s.all(document.Symptom)
 	shown := 0
 
-	// The first serious symptom is the one that the verdict is about; the others are about devices.
+	// A symptom of other operations would be read as the latency of those that the verdict is about. Some
+	// have none: etcd's syncs are judged by a cause.
 	for _, x := range symptoms {
-		if x.Essential || x.Level == document.Info {
+		if x.Essential || x.Aside || x.Level == document.Info {
 			continue
 		}
 		text := x.Brief

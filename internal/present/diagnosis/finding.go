@@ -28,7 +28,9 @@ func (d *diagnosed) finding(judged diagnose.Finding, n int) document.Finding {
 	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(judged.Severity),
 		Word: string(judged.Severity), Title: judged.Title, Subject: judged.Subject,
 		Summary: judged.Summary, Cause: judged.Cause, Rule: judged.Rule, Condition: condition(d.pack, judged.Rule),
-		Essential: judged.Rule == evidenceRule, Kind: kinds[judged.Kind], Brief: brief(judged)}
+		Essential: judged.Rule == evidenceRule,
+		Aside:     judged.Kind == diagnose.Symptom && !judged.Judged && d.Stalls.Seconds > 0,
+		Kind:      kinds[judged.Kind], Brief: brief(judged)}
 
 	// The first finding of a rule has the rule's address, whatever its number is next time.
 	if !d.linked[judged.Rule] && judged.Rule != "" {

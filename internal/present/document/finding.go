@@ -20,6 +20,8 @@ type Finding struct {
 	Observations []Observation
 	Among        []string // the databases it holds for, the first being the most important
 	Full         bool     // a short form shows all of it
+	// Aside says that it is a symptom of other operations than those whose stall the verdict is about.
+	Aside bool
 	// Essential says that the observations are the finding, so even a short form shows them.
 	Essential bool
 	Fixes     []Fix
