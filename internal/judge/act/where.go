@@ -181,6 +181,11 @@ func (w *where) byContainer(l map[string]string) {
 // values identify the place for a finding; if the finding is about a container, that container.
 func (w *where) values(c *rules.Case, f *rules.Finding) rules.Values {
 	v := rules.Values{}
+	// Prices are those of AWS: they say nothing about another cloud, or about a host in none.
+	if w.cloud != rules.AWS {
+		v["elsewhere"] = rules.Value(string(w.cloud))
+	}
+
 	for _, e := range c.Pack.Engines() {
 		if e.Database == w.database && e.Folder != "" {
 			v["folder"] = rules.Folder(w.facts[e.Folder])

@@ -269,7 +269,8 @@ func (o order) onRDS() rules.Recipe {
 var theVolume = []string{"volume"}
 
 const (
-	volumeMoney   = "{{with .dollars}}about USD {{.}} a month if it is a gp3 (us-east-1){{else}}the added amount, at the price of the volume's type{{end}}"
+	volumeMoney = "{{if and .dollars (not .elsewhere)}}about USD {{.dollars}} a month if it is a gp3 (us-east-1)" +
+		"{{else}}the added amount, at the price of the volume's type{{end}}"
 	volumeChanged = "the change is in the state optimizing or completed"
 )
 

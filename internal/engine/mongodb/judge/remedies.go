@@ -188,7 +188,7 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 		{Places: rules.Services, None: atlas},
 	},
 	Cost:  "the checkpoint takes as long as before",
-	Money: "one more small volume: a gp3 of 10 GiB is USD 0.80 a month (us-east-1)",
+	Money: "one more small volume{{if not .elsewhere}}, for example 10 GiB of gp3: USD 0.80 a month (us-east-1){{end}}",
 	Wait:  10 * time.Minute, Until: "a few checkpoints have passed",
 	Raises: []string{"checkpoint"},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {

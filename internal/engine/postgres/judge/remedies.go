@@ -380,7 +380,7 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a separate
 			None: "RDS has a dedicated log volume only for io1 and io2 storage, at the price of 1,000 GiB with 3,000 IOPS: aws rds modify-db-instance --dedicated-log-volume, which restarts the instance"},
 		{Places: rules.Services, None: "the service uses one volume for both"},
 	},
-	Money: "one more volume: 20 GiB of gp3 cost USD 1.60 a month (us-east-1)",
+	Money: "one more volume{{if not .elsewhere}}, for example 20 GiB of gp3: USD 1.60 a month (us-east-1){{end}}",
 	Wait:  10 * time.Minute, Until: "a few checkpoints have completed",
 	Raises: []string{"checkpoint"},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
