@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -93,33 +94,33 @@ func equalCells(x, y []float64, shift int) (n int, equal bool) {
 const cellsMin = 60
 
 // longEnough refuses recordings that are too short for any verdict.
-func longEnough(a, b *side) error {
-	for i, s := range []*side{a, b} {
-		other := []*side{b, a}[i]
-		step := s.c.Grid.StepSeconds()
+func longEnough(a, b *side) error { return cmp.Or(enough(a, b), enough(b, a)) }
 
-		length := units.Seconds(float64(s.c.Grid.N) * step)
-		switch {
-		case s.cut.cycles && s.cut.n < unitsMin:
-			return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
-				units.Seconds((unitsMin+1)*s.cycle())),
-				"%s is too short: its %s contain %s of %s, but %d are needed", s.word, length, wholeCycles(s.cut.n),
-				units.Seconds(s.cut.usual*step), unitsMin)
-		case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
-			return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
-				units.Seconds((unitsMin+1)*other.cut.usual*step)),
-				"%s is too short: %s, but the recording %s has checkpoints every %s, and %d times that is needed", s.word,
-				length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
-		case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
-			return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2,
-				usualCycles(recorded(s, other), unitsMin+2)),
-				"%s is too short: in its %s %s, but %d whole checkpoint cycles are needed", s.word, length,
-				begun(s.cut.begun), unitsMin)
-		case s.c.Grid.N < cellsMin:
-			return refuse(fmt.Sprintf("record at least %s, ideally ten times as long", units.Seconds(cellsMin*step)),
-				"%s is too short: %d intervals of %s, but %d are needed", s.word, s.c.Grid.N,
-				units.Seconds(step), cellsMin)
-		}
+// enough refuses one side's recording if it is too short for any verdict.
+func enough(s, other *side) error {
+	step := s.c.Grid.StepSeconds()
+	length := units.Seconds(float64(s.c.Grid.N) * step)
+
+	switch {
+	case s.cut.cycles && s.cut.n < unitsMin:
+		return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
+			units.Seconds((unitsMin+1)*s.cycle())),
+			"%s is too short: its %s contain %s of %s, but %d are needed", s.word, length, wholeCycles(s.cut.n),
+			units.Seconds(s.cut.usual*step), unitsMin)
+	case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
+		return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
+			units.Seconds((unitsMin+1)*other.cut.usual*step)),
+			"%s is too short: %s, but the recording %s has checkpoints every %s, and %d times that is needed", s.word,
+			length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
+	case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
+		return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2,
+			usualCycles(recorded(s, other), unitsMin+2)),
+			"%s is too short: in its %s %s, but %d whole checkpoint cycles are needed", s.word, length,
+			begun(s.cut.begun), unitsMin)
+	case s.c.Grid.N < cellsMin:
+		return refuse(fmt.Sprintf("record at least %s, ideally ten times as long", units.Seconds(cellsMin*step)),
+			"%s is too short: %d intervals of %s, but %d are needed", s.word, s.c.Grid.N,
+			units.Seconds(step), cellsMin)
 	}
 	return nil
 }

@@ -7,8 +7,11 @@ import (
 
 // A Short says why recordings are too short for a verdict, and how long to record.
 type Short struct {
-	Text string `json:"text"`
+	Text string `json:"text"` // of the first recording that is too short
 	Hint string `json:"hint"`
+	// Before and After say which recordings are too short.
+	Before bool `json:"before"`
+	After  bool `json:"after"`
 }
 
 // short returns why the sides are too short for a verdict; nil if they are long enough. It is an error
@@ -20,6 +23,8 @@ func short(a, b *side, opt Options) (*Short, error) {
 		return nil, err
 	}
 
+	out := &Short{Text: why.text, Hint: why.hint, Before: enough(a, b) != nil, After: enough(b, a) != nil}
+
 	// A side without a whole cycle is one unit: enough for its values.
 	for _, s := range []*side{a, b} {
 		if s.cut.n == 0 {
@@ -27,7 +32,7 @@ func short(a, b *side, opt Options) (*Short, error) {
 		}
 	}
 
-	return &Short{Text: why.text, Hint: why.hint}, nil
+	return out, nil
 }
 
 // withoutVerdicts keeps the values of figures and removes what too few units cannot support: intervals,

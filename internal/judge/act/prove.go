@@ -107,7 +107,7 @@ func proofOf(c *rules.Case, chosen choice, setting Setting) proof {
 		if have := setting.Span.To.Sub(setting.Span.From); have < needed {
 			out.notes = []string{"The samples of this diagnosis are kept as the time before the fix. They are " +
 				units.Seconds(have.Seconds()) + ", and a full proof needs " + long + ": if that matters more than the " +
-				"stall, first run plimsoll record " + name + " --out before --for " + long}
+				"stall, first run plimsoll record " + again + " --out before --for " + long}
 		}
 	case of.Kind != "prometheus" && live(of.Name):
 		out.record = []string{"plimsoll record " + again + " --out before --for " + long}

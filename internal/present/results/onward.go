@@ -23,10 +23,18 @@ func nextStep(title, command, expect string) *document.Section {
 // and watching the running watch that keeps it, if any.
 func proofOnward(r *prove.Report, after string, watching *document.Watching) *document.Section {
 	again, long := sampledAgain(&r.After), longerFor(r)
+	record := func(out string) string {
+		return "plimsoll record " + again + " --out " + out + " --for " + long.String()
+	}
 	switch {
+	case long > 0 && r.Short != nil && r.Short.Before:
+		// A longer AFTER proves nothing about a BEFORE of one cycle.
+		expect := "a verdict, with an AFTER that is as long: compare before with it. A ring of plimsoll watch, " +
+			"or a Prometheus, has the time before the change already"
+		return nextStep("undo the change, record the time before it again, longer, and repeat the change",
+			record("before"), expect)
 	case long > 0:
-		return nextStep("record longer, under the same load",
-			"plimsoll record "+again+" --out longer --for "+long.String(), "a verdict, if BEFORE is long enough, too: compare BEFORE with longer")
+		return nextStep("record longer, under the same load", record("longer"), "a verdict: compare BEFORE with longer")
 	case r.Verdict == prove.Better && watching != nil:
 		return nextStep(watching.Next())
 	case r.Verdict == prove.Better:
