@@ -158,7 +158,7 @@ var logins = []hostility{
 	{name: "requests two billion hashes of the password", want: "requests 2000000000 iterations", serve: scram(2_000_000_000)},
 }
 
-// secured are hostilities over TLS, on which the limits also work.
+// secured are the same hostilities over TLS, where the same limits hold.
 var secured = []hostility{
 	{name: "has 2,000 members", want: "its set has 2000 members", serve: overTLS(crowd(2_000))},
 	{name: "requests two billion hashes of the password", want: "requests 2000000000 iterations", serve: overTLS(scram(2_000_000_000))},

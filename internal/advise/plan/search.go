@@ -28,9 +28,9 @@ type outcome struct {
 // An evaluator decides about candidates. The search calls only run concurrently; the other methods
 // are cheap.
 type evaluator interface {
-	// prune rejects a candidate that a bound rules out; nil: none does.
+	// prune rejects a candidate that a bound rules out; nil if none does.
 	prune(c *candidate) *outcome
-	// ruledOut rejects a candidate that a remembered outcome rules out; nil: none does.
+	// ruledOut rejects a candidate that a remembered outcome rules out; nil if none does.
 	ruledOut(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
 	// remember records the outcome of a run. The search calls it in its own order.

@@ -197,7 +197,7 @@ func capExplains(c *rules.Case, x busyDevice) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.Limits(), func(l rules.Limit) bool {
-		// Of a database, being saturated suffices; otherwise the limit must have a rate.
+		// If a database reports its operations, a saturated device is enough; otherwise the limit must be a rate.
 		return l.Device == x.device && (c.Stall.IsDatabase || l.IOPS != nil || l.Throughput != nil)
 	})
 }

@@ -147,7 +147,7 @@ func Episodes(s Source, o Options) []timeline.Episode {
 	return out
 }
 
-// joined reports whether two marks with other cells between them are of one episode.
+// joined reports whether two marks with other cells between them belong to one episode.
 func joined(slow timeline.Mask, last, next int, o Options) bool {
 	between := next - last - 1
 	if between <= o.Gap {

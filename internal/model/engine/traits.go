@@ -47,7 +47,7 @@ type Traits struct {
 type Role struct {
 	// Name of the volume in scenarios: "data", "wal".
 	Name string
-	// Log means that the engine's log is there, which every acknowledged write waits for.
+	// Log means that the volume holds the engine's log, for which every acknowledged write waits.
 	Log bool
 	// Needed means that the volume is required; of several that are OneOf, one is enough.
 	Needed, OneOf bool

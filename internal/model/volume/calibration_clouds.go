@@ -63,7 +63,7 @@ var (
 		Source:  disksAlone,
 		By:      kubica,
 		Spread:  "one run in one region, of a type whose figures are not guaranteed",
-		Assumed: "the shape of Premium SSD's writes' distribution",
+		Assumed: "the shape of the distribution of Premium SSD's writes",
 		Mean:    1300 * us, quantiles: premiumWrites,
 	}
 	// StandardSSDRead is a read on it.
@@ -72,7 +72,7 @@ var (
 		Source:  disksAlone,
 		By:      kubica,
 		Spread:  "one run in one region, of a type whose figures are not guaranteed",
-		Assumed: "the shape of Premium SSD's writes' distribution",
+		Assumed: "the shape of the distribution of Premium SSD's writes",
 		Mean:    2300 * us, quantiles: scaled(premiumWrites, 1.79),
 	}
 	// PDSSD is Google's SSD Persistent Disk, based on one figure for Kubernetes' store under load, which is

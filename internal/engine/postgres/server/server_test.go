@@ -165,7 +165,7 @@ func TestKeepsAcknowledgedWrites(t *testing.T) {
 	}
 
 	for query, want := range map[string]string{
-		// by updates and pushes; one of them came too early, and one after its insert failed
+		// of the updates and pushes, except one before its insert and one whose insert failed
 		"SELECT count(*) FROM pgbench_history":                                              "5",
 		"SELECT DISTINCT pg_column_size(a) FROM pgbench_accounts a":                         "121",
 		"SELECT DISTINCT pg_column_size(h) FROM pgbench_history h":                          "48",
