@@ -114,9 +114,9 @@ func (r Rule) symptomFinding(input *Case, stall Stall) Finding {
 	return finding
 }
 
-// usualLatency is the latency outside the stalled time, in seconds: the median of its intervals. Where sessions
-// are counted once a second, most calm intervals have caught none, and the mean of all operations is reported
-// instead. NaN if no operation waited at all.
+// usualLatency is the latency outside the stalled time, in seconds: the median of its intervals. If sessions
+// are counted once a second, most calm samples catch none; then it is the mean of all operations. NaN if no
+// operation waited at all.
 func (s Stall) usualLatency() float64 {
 	calm := s.Observed.Without(s.Cells)
 	if median := timeline.Quantile(timeline.At(s.Latency, calm), 0.5); median != 0 || s.Ops == nil {

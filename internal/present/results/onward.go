@@ -34,7 +34,8 @@ func proofOnward(r *prove.Report, after string, watching *document.Watching) *do
 		return nextStep("undo the change, record the time before it again, longer, and repeat the change",
 			record("before"), expect)
 	case long > 0:
-		return nextStep("record longer, under the same load", record("longer"), "a verdict: compare BEFORE with longer")
+		return nextStep("record longer, under the same load", record("longer"),
+			"a verdict: compare BEFORE with longer")
 	case r.Verdict == prove.Better && watching != nil:
 		return nextStep(watching.Next())
 	case r.Verdict == prove.Better:

@@ -39,7 +39,8 @@
 //     found and wrote.
 //   - The B-tree: an operation touches one 8 KB block, its key modulo the number of blocks. No
 //     pointer blocks, no splits, no growth; a scan reads one block.
-//   - A volatile cache of the volume: what was written is durable when the write is done, as on cloud volumes.
+//   - A volatile cache of the volume: what was written is durable when the write is done, as on cloud
+//     volumes.
 //   - The file system: databases, WIJ and journal are assumed to be preallocated, so that no metadata
 //     is written.
 //   - Copies of blocks changed while the daemon still has to write their older image: they cost no
