@@ -76,7 +76,7 @@ func List(dir string, patterns ...string) ([]Package, error) {
 	}
 }
 
-// run runs the go command and returns its output; the error contains its complaints.
+// run runs the go command and returns its output; the error contains its messages.
 func run(dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

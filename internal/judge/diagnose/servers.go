@@ -203,7 +203,7 @@ func ordered(in []recording.Reader) []recording.Reader {
 
 	slices.SortStableFunc(all, func(a, b one) int {
 		return cmp.Or(cmp.Compare(foreign(a), foreign(b)),
-			// Measured periods differ by milliseconds, which must not decide.
+			// Measured periods differ by milliseconds, which must not matter.
 			cmp.Compare(a.Period.Round(100*time.Millisecond), b.Period.Round(100*time.Millisecond)),
 			strings.Compare(a.Kind, b.Kind), a.From.Compare(b.From), a.To.Compare(b.To),
 			cmp.Compare(a.Samples, b.Samples), strings.Compare(a.Name, b.Name))

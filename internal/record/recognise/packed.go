@@ -169,7 +169,7 @@ type damage struct {
 func (d *damage) Error() string { return d.text }
 func (d *damage) Unwrap() error { return d.err }
 
-// damaged explains a decoder's error. Errors of the file system keep their own words.
+// damaged explains a decoder's error. Errors of the file system keep their own text.
 func (p *packed) damaged(err error) error {
 	var known *damage
 	var system *fs.PathError

@@ -150,7 +150,8 @@ func (r *reader) read(ctx context.Context, file *part) error {
 
 	defer in.Close()
 
-	// A file that was written after its first line has no later times, except for clocks that differ.
+	// No line is later than the last write to its file, apart from a difference between the clocks. A file
+	// written before its first line has lost its own time, as a copy has.
 	r.modified, r.latest, r.kept = file.Modified, time.Time{}, time.Time{}
 	if !file.Modified.IsZero() && !file.begins.IsZero() && file.Modified.After(file.begins) {
 		r.latest = file.Modified.Add(24 * time.Hour)
