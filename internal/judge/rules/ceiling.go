@@ -26,9 +26,9 @@ const (
 	capChance      = 0.001
 	CapChanceWaits = 0.003
 	capChanceKnown = 0.2
-	soldExact      = 0.01 // how close a plateau must be to a limit on sale for that
+	soldExact      = 0.01 // how close a plateau must be to a limit on sale for that chance
 	SameCells      = 0.8  // both rates are constant together: the request size is constant
-	soldWithin     = 0.04 // how close a plateau must be to a limit on sale to get its name
+	soldWithin     = 0.04 // how close a plateau must be to a limit on sale to be taken for it
 	// LargeRequest separates the two caps if nothing else does: a gp3 with its baselines reaches its
 	// throughput before its IOPS with requests of 43 KiB or more (125 MiB/s / 3,000), one with 16,000
 	// IOPS and 1,000 MiB/s with 64 KiB or more.

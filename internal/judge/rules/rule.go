@@ -6,7 +6,7 @@
 // exported, a Prometheus server. If the condition holds, the rule's Judge examines those seconds
 // and returns findings with numbers, if it has any.
 //
-// There are three kinds of findings: a symptom (what hurts), a cause (why), and a refutation (what
+// There are three kinds of findings: a symptom (what is slow), a cause (why), and a refutation (what
 // is not the cause, or what will not help). A rule whose signals a source cannot provide is not
 // measurable. A missing measurement is never treated as zero.
 //
@@ -38,7 +38,7 @@ type Kind string
 // The kinds of findings.
 const (
 	Cause      Kind = "cause"      // why
-	Symptom    Kind = "symptom"    // what hurts
+	Symptom    Kind = "symptom"    // what is slow
 	Refutation Kind = "refutation" // what is not the cause, or what will not help
 )
 

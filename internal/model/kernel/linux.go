@@ -102,7 +102,7 @@ type Host struct {
 	clock      *vtime.Clock
 	seed       random.Seed
 	cores      []vtime.Instant // when each is free
-	lastFree   int             // the one that is free last, the first of several
+	lastFree   int             // the core that becomes free last; if several do, the first of them
 	quota      quota
 	used       []time.Duration // CPU time used on each, up to then
 	devices    []*Device

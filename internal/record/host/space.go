@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A space is the space of a file system.
+// A space says how large a file system is, and how much of it is free.
 type space struct {
 	size, free, available float64 // bytes; available is what users other than root can use
 	files, filesFree      float64 // inodes; 0 if the file system creates them as needed
