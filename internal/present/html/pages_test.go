@@ -239,7 +239,7 @@ func pageOf(t testing.TB, d *document.Document) string {
 	return b.String()
 }
 
-// A made page of each kind, by name.
+// A generated page of each kind, by name.
 func pages(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -33,8 +33,8 @@ const (
 
 // A Sampler takes samples of a running system.
 type Sampler interface {
-	// Sample takes one sample. Its time is at, the time of the request, unless the source knows
-	// better. Times exclude Options.ClockOffset, which [Polled.Poll] adds. The returned batch is
+	// Sample takes one sample. Its time is at, the time of the request, unless the source reports
+	// a more exact one. Times exclude Options.ClockOffset, which [Polled.Poll] adds. The returned batch is
 	// only valid until the next call of Sample. An error means that there is no sample now: the
 	// next call may succeed, and should reconnect if necessary. [ErrNothingNew] means that there is
 	// no error, and that the last sample is still the newest.
