@@ -15,7 +15,7 @@ import (
 // wakersProgram records which thread ends a wait, and when.
 const wakersProgram = "waking"
 
-// wakersFor is how long the program remains attached after a call lasted.
+// wakersFor is how long the program remains attached after the last slow call.
 const wakersFor = 2 * time.Second
 
 // spans is the number of elements in which the programs count calls by age: their SPANS.

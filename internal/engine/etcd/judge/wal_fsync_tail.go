@@ -122,7 +122,7 @@ func walFsyncTail() rules.Rule {
 		Kind: rules.Cause, Sums: true,
 		When:  "plimsoll:etcd_wal_late_fsyncs:rate > 0",
 		Needs: []*rules.Signal{WALLateFsyncs, WALFsyncClasses},
-		Cause: "A leader sends no heartbeats while it is in fdatasync. One sync in a thousand does not show in a p99, but at a hundred syncs per second it means one sync longer than the heartbeat interval every ten seconds. A sync as long as the election timeout costs the leader.",
+		Cause: "A leader sends no heartbeats while it is in fdatasync. One sync in a thousand does not show in a p99, but at a hundred syncs per second it means one sync longer than the heartbeat interval every ten seconds. A leader whose sync takes as long as the election timeout is replaced.",
 		Words: rules.Words{
 			"late":        "{{.late}} of {{.all}} syncs took over 128 ms ({{.share}}), longer than the heartbeat interval{{with .lost}}; {{.}} over 1.02 s, the election timeout{{end}}. The slowest took over {{.slowest}}.",
 			"p99":         "The p99 of all syncs, {{.p99}}, hides them.",
