@@ -87,7 +87,7 @@ type Side struct {
 	Device string `json:"device,omitempty"`
 }
 
-// A Workload is whether two recordings are comparable.
+// A Workload says whether two recordings had a comparable load.
 type Workload struct {
 	Comparable bool    `json:"comparable"`
 	Checks     []Check `json:"checks"`
