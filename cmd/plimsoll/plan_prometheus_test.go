@@ -27,7 +27,7 @@ run: {duration: 125s, warmup: 10s}
 host: {instance: m6i.xlarge}
 volumes: {data: {type: gp3, size: 100GiB}}
 engine: {mongodb: {cache: 1GiB, checkpoint: 30s}}
-workload: {arrivals: {poisson: 1200/s}, mix: {insert: 100%}, document: {size: 3kB}, keys: {count: 100k}}
+workload: {arrivals: {poisson: 1600/s}, mix: {insert: 100%}, document: {size: 3kB}, keys: {count: 100k}}
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}

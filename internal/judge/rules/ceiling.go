@@ -109,8 +109,8 @@ func FindCeiling(sig *Signals, held timeline.Track, within timeline.Mask) Ceilin
 	return ceiling
 }
 
-// waitsLeast is the least share of all waiting at a plateau that one kind of request must have, for
-// its own limit to be why requests wait.
+// waitsLeast is the share of all waiting at a plateau that one kind of request must have at least: only then
+// can the limit of that kind be the reason why requests wait.
 const waitsLeast = 0.5
 
 // doesTheWaiting reports whether the requests that a plateau counts wait there. A kind of request

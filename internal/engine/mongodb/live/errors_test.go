@@ -91,7 +91,7 @@ func TestErrors(t *testing.T) {
 		"no TLS":            {&mongotest.Server{}, "mongodb://db/?tls=true", nil, "it does not seem to speak TLS: remove tls=true"},
 		"TLS wanted":        {&mongotest.Server{TLS: speaks}, "mongodb://db", nil, "if it requires TLS, add ?tls=true"},
 		"no such file":      {nil, "mongodb://db/?tls=true&tlsCAFile=/nowhere/ca.pem", nil, "/nowhere/ca.pem"},
-		"too old":           {&mongotest.Server{Hello: wire(8)}, "mongodb://db", nil, "is a MongoDB older than 4.4, which the driver does not support: give its diagnostic.data folder"},
+		"too old":           {&mongotest.Server{Hello: wire(8)}, "mongodb://db", nil, "runs a MongoDB version older than 4.4, which the driver does not support: give its diagnostic.data folder"},
 		"arbiter":           {&mongotest.Server{Set: "rs0", Hello: bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "arbiterOnly", Value: true}}}, "mongodb://db", nil, "is an arbiter, which holds no data: give a data-bearing member: db:27017"},
 		"no server":         {nil, "mongodb://db", nil, "cannot be reached: dial tcp db:27017: connection refused: check host and port"},
 		"none of three":     {nil, "mongodb://db,db:27018,db:27019/?replicaSet=rs0", nil, "cannot be reached"},
