@@ -150,9 +150,17 @@ func (o operationKind) latencies(pack *rules.Pack, q float64) []way {
 func byStalls(q float64, rule string) func(s *side) measure {
 	return func(s *side) measure {
 		for _, x := range s.c.Symptoms {
-			if x.Rule == rule && x.Latency != nil {
-				return s.quantile(q, x.Latency, x.Ops)
+			if x.Rule != rule || x.Latency == nil {
+				continue
 			}
+
+			// Sessions are counted once a second. A median of 0 s means that most samples caught none: it says
+			// nothing about the latency. The p99 is kept even then, because it shows what became worse.
+			m := s.quantile(q, x.Latency, x.Ops)
+			if m != nil && q <= 0.5 && m.estimate(once(m.units())) == 0 {
+				return nil
+			}
+			return m
 		}
 		return nil
 	}
