@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -316,7 +317,12 @@ func decodeRow(fields []string) (InstanceType, error) {
 
 func unknownInstance(name string, known []string) error {
 	p := inputerror.Problem{Field: "instance", Text: fmt.Sprintf("no instance type is called %q", name)}
-	if near := inputerror.Near(name, known, 3); len(near) > 0 {
+	near := inputerror.Near(name, known, 3)
+	// Azure's portal and its price pages write D4s v5 for Standard_D4s_v5.
+	if full := "standard_" + strings.ReplaceAll(strings.ToLower(name), " ", "_"); slices.Contains(known, full) {
+		near = []string{full}
+	}
+	if len(near) > 0 {
 		p.Text += "; did you mean " + strings.Join(near, ", ") + "?"
 		p.Nearest = near[0]
 	} else {

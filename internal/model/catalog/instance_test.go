@@ -54,7 +54,7 @@ func TestInstances(t *testing.T) {
 		t.Errorf("r5n.8xlarge is %+v, want %+v", got, want)
 	}
 
-	for name, meant := range map[string]string{"m6i.xlarg": "m6i.xlarge", "m6i.4xlrage": "m6i.4xlarge", "r5n.8large": "r5n.8xlarge", "zzz.q": ""} {
+	for name, meant := range map[string]string{"m6i.xlarg": "m6i.xlarge", "m6i.4xlrage": "m6i.4xlarge", "r5n.8large": "r5n.8xlarge", "D4s_v5": "standard_d4s_v5", "D4s v5": "standard_d4s_v5", "zzz.q": ""} {
 		_, err := Embedded().Instance(name)
 		if err == nil || !strings.Contains(err.Error(), meant) || (meant != "") != strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%s: %v, want a hint at %q", name, err, meant)
