@@ -115,8 +115,9 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 	}
 
 	for i, f := range out {
-		of := f.Subject == c.Stall.Subject || c.Stall.Logged
-		out[i].Judged = f.Kind == Symptom && f.Rule == c.Stall.Rule && of
+		// A log's stall has a longer name than its engine: "etcd's logged writes".
+		same := f.Subject == c.Stall.Subject || c.Stall.Logged
+		out[i].Judged = f.Kind == Symptom && f.Rule == c.Stall.Rule && same
 	}
 
 	rank(out)

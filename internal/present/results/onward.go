@@ -28,11 +28,12 @@ func proofOnward(r *prove.Report, after string, watching *document.Watching) *do
 	}
 	switch {
 	case long > 0 && r.Short != nil && r.Short.Before:
-		// A longer AFTER proves nothing about a BEFORE of one cycle.
-		expect := "a verdict, with an AFTER that is as long: compare before with it. A ring of plimsoll watch, " +
-			"or a Prometheus, has the time before the change already"
+		// A longer AFTER proves nothing about a BEFORE of one cycle. The folder of that BEFORE is often called
+		// before, and record does not write into it.
+		expect := "a verdict, with an AFTER that is as long: compare before-again with it. If a ring of " +
+			"plimsoll watch or Prometheus has the time before the change, use that instead"
 		return nextStep("undo the change, record the time before it again, longer, and repeat the change",
-			record("before"), expect)
+			record("before-again"), expect)
 	case long > 0:
 		return nextStep("record longer, under the same load", record("longer"),
 			"a verdict: compare BEFORE with longer")

@@ -305,7 +305,7 @@ func TestProofOnward(t *testing.T) {
 		{"cannot tell", cannotTell, `plimsoll record "${SOURCE:?the database's address}" --out longer --for 2h0m0s`},
 		{"cannot tell for days", func(r *prove.Report) { cannotTell(r); r.Figures[1].Record.Seconds = 86401 }, "plimsoll diagnose 'my after'"},
 		{"cannot tell of the load", func(r *prove.Report) { cannotTell(r); r.Figures[1].Wanted = "neither" }, "plimsoll diagnose 'my after'"},
-		{"a short BEFORE", func(r *prove.Report) { r.Short = &prove.Short{Before: true} }, `plimsoll record "${SOURCE:?the database's address}" --out before --for 14m0s`},
+		{"a short BEFORE", func(r *prove.Report) { r.Short = &prove.Short{Before: true} }, `plimsoll record "${SOURCE:?the database's address}" --out before-again --for 14m0s`},
 		{"too few cycles", func(r *prove.Report) { r.Short = &prove.Short{} }, `plimsoll record "${SOURCE:?the database's address}" --out longer --for 14m0s`},
 		{"too few intervals", func(r *prove.Report) {
 			r.Short, r.Before.CyclesOfOwn, r.After.CyclesOfOwn, r.After.StepSeconds = &prove.Short{}, false, false, 0.5

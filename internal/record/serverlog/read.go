@@ -150,8 +150,8 @@ func (r *reader) read(ctx context.Context, file *part) error {
 
 	defer in.Close()
 
-	// No line is later than the last write to its file, apart from a difference between the clocks. A file
-	// written before its first line has lost its own time, as a copy has.
+	// No line is later than the last write to its file, apart from a difference between the clocks. If the
+	// file's time is before its first line, it is not the time of that write, and bounds nothing.
 	r.modified, r.latest, r.kept = file.Modified, time.Time{}, time.Time{}
 	if !file.Modified.IsZero() && !file.begins.IsZero() && file.Modified.After(file.begins) {
 		r.latest = file.Modified.Add(24 * time.Hour)

@@ -1,5 +1,5 @@
 // Package advise contains Plimsoll's advice for MongoDB: how to apply a layout to mongod, with its settings,
-// its journal on a volume of its own, and the commands that start, stop and check a member.
+// its journal on a separate volume, and the commands that start, stop and check a member.
 package advise
 
 import (
