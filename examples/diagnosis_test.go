@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recognise"
@@ -124,7 +124,7 @@ func TestNegativeControl(t *testing.T) {
 	}
 
 	ctx := context.Background()
-	input, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
+	input, err := recognise.For(engine.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
@@ -53,7 +53,7 @@ var captures = sync.OnceValues(func() ([]captured, error) {
 // seriesOf reads the series of a file that a diagnosis needs, and cuts them.
 func seriesOf(file string) ([]recording.Series, error) {
 	ctx := context.Background()
-	in, err := recognise.For(engines.All().Sources()).Open(ctx, filepath.FromSlash(file), recognise.OpenOptions{})
+	in, err := recognise.For(engine.All().Sources()).Open(ctx, filepath.FromSlash(file), recognise.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
@@ -56,7 +56,7 @@ func diagnoseFiles(t *testing.T, paths ...string) *diagnose.Report {
 
 	var in []recording.Reader
 	for _, file := range paths {
-		input, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
+		input, err := recognise.For(engine.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recognise"
@@ -64,13 +64,13 @@ func interval(p promql.FPoint, every, phase time.Duration) int64 {
 // memories reads the files of an example.
 func memories(t *testing.T, dir string) (out []*recording.Memory) {
 	t.Helper()
-	files, err := recognise.For(engines.All().Sources()).Expand(dir)
+	files, err := recognise.For(engine.All().Sources()).Expand(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	for _, file := range files {
-		input, err := recognise.For(engines.All().Sources()).Open(t.Context(), file, recognise.OpenOptions{})
+		input, err := recognise.For(engine.All().Sources()).Open(t.Context(), file, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

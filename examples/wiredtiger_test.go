@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recognise"
@@ -95,7 +95,7 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 
 	var files []string
 	for _, dir := range dirs {
-		more, err := recognise.For(engines.All().Sources()).Expand(dir)
+		more, err := recognise.For(engine.All().Sources()).Expand(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 
 	var in []recording.Reader
 	for _, file := range files {
-		input, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
+		input, err := recognise.For(engine.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/casebook"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/present/text"
@@ -30,7 +30,7 @@ func newCasebookCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Other commands list with this word. A folder of that name is a case.
 			if len(args) == 0 || args[0] == "list" && !isFolder("list") {
-				all, err := casebook.List(engines.All().Plans())
+				all, err := casebook.List(engine.All().Plans())
 				if err != nil {
 					return err
 				}
@@ -57,9 +57,9 @@ func isFolder(path string) bool {
 // openCase opens an embedded case, or one in a folder if the name is a folder.
 func openCase(name string) (*casebook.Case, error) {
 	if isFolder(name) {
-		return casebook.Read(os.DirFS(name), filepath.Base(filepath.Clean(name)), engines.All().Plans())
+		return casebook.Read(os.DirFS(name), filepath.Base(filepath.Clean(name)), engine.All().Plans())
 	}
-	c, err := casebook.Open(name, engines.All().Plans())
+	c, err := casebook.Open(name, engine.All().Plans())
 	if err != nil {
 		return nil, usagef("plimsoll casebook shows the cases", "%w", err)
 	}

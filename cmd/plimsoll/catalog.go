@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/present/results"
 )
@@ -71,14 +71,14 @@ func (a *app) loadCatalog() error {
 
 // deployments are the engines' parts for emitting files; plans are read with the user's catalogue.
 func (a *app) deployments() emit.Engines {
-	all := engines.All().Deployments()
+	all := engine.All().Deployments()
 	all.Language = a.language()
 	return all
 }
 
 // rollouts are the engines' parts for carrying out plans, which are read with the user's catalogue.
 func (a *app) rollouts() rollout.Engines {
-	all := engines.All().Rollouts()
+	all := engine.All().Rollouts()
 	all.Engines = a.deployments()
 	return all
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // A choice is a flag that accepts one of a few words.
@@ -48,7 +48,7 @@ func addChoice(cmd *cobra.Command, c *choice, name, shorthand, help string, amon
 }
 
 // addEngineChoice adds --engine with the engines that have a part; their aliases are accepted as well.
-func addEngineChoice[P any](cmd *cobra.Command, c *choice, help string, able []engine.With[P]) {
+func addEngineChoice[P any](cmd *cobra.Command, c *choice, help string, able []database.With[P]) {
 	c.aliases = map[string]string{}
 	var keys []string
 	for _, e := range able {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 )
@@ -103,7 +103,7 @@ type schemaNode struct {
 func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	var root schemaNode
-	if err := json.Unmarshal(scenario.NewLanguage(engines.All().Models(), nil).Schema(), &root); err != nil {
+	if err := json.Unmarshal(scenario.NewLanguage(engine.All().Models(), nil).Schema(), &root); err != nil {
 		return nil, noFiles // the schema is built in and tested
 	}
 
@@ -211,7 +211,7 @@ func (s *schemaNode) keys(at *schemaNode) []string {
 	}
 
 	var names []string
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		for _, v := range e.Traits.Volumes {
 			if !slices.Contains(names, v.Name) {
 				names = append(names, v.Name)

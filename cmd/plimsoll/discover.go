@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/base/safefile"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/record/kubeclient"
 )
 
@@ -78,7 +78,7 @@ func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 		"yaml", "json")
 
 	addEngineChoice(cmd, &o.engine, "the database's engine (default: the one whose container is recognised)",
-		engines.All().Containers())
+		engine.All().Containers())
 	f := cmd.Flags()
 	f.StringVar(&o.container, "container", "", "the database's container (default: the one that is recognised)")
 	f.StringArrayVar(&o.claims, "claim",
@@ -113,7 +113,7 @@ func (o *discoverOptions) Run(ctx context.Context, env *app, address string) err
 	}
 
 	found, err := discover.Discover(ctx, client, discover.Options{
-		Engines: engines.All().Containers(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims,
+		Engines: engine.All().Containers(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims,
 		Name: o.name, Catalog: env.catalog,
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/results"
@@ -62,7 +62,7 @@ func newEmitCommand(a *app) *cobra.Command {
 // emitTargets is the part of the help that lists them.
 func emitTargets() string {
 	var b strings.Builder
-	for _, t := range emit.Targets(engines.All().Deployments().Deployments) {
+	for _, t := range emit.Targets(engine.All().Deployments().Deployments) {
 		fmt.Fprintf(&b, "  %-11s %s\n", t.Name, t.About)
 	}
 	return b.String()
@@ -70,7 +70,7 @@ func emitTargets() string {
 
 func emitTargetNames() []string {
 	var out []string
-	for _, t := range emit.Targets(engines.All().Deployments().Deployments) {
+	for _, t := range emit.Targets(engine.All().Deployments().Deployments) {
 		out = append(out, t.Name)
 	}
 	return out

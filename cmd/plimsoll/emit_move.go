@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
 )
 
@@ -17,7 +17,7 @@ var moveFlags = []string{"data", "unit", "mount", "filesystem"}
 // addMoveFlags adds the flags for the scripts that move a log.
 func (o *emitOptions) addMoveFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	movers := emit.Movers(engines.All().Deployments())
+	movers := emit.Movers(engine.All().Deployments())
 	f.StringVar(&o.move.Engine, "move-log", "",
 		"write only the scripts that move the log of a database on a host to a volume: "+strings.Join(movers, ", "))
 	f.StringVar(&o.move.Data, "data", "", "with --move-log: the database's data folder")

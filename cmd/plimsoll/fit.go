@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/safefile"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/results"
 )
@@ -57,7 +57,7 @@ func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 // addReading adds the flags that say what to read and how to understand it; of says in the help what
 // they are for, if the verb has other arguments too.
 func (o *fitOptions) addReading(cmd *cobra.Command, of string) {
-	addEngineChoice(cmd, &o.engine, of+"the engine to fit (default: the one in the sources)", engines.All().Fits())
+	addEngineChoice(cmd, &o.engine, of+"the engine to fit (default: the one in the sources)", engine.All().Fits())
 	o.volumeOptions.AddFlags(cmd, of)
 	o.sourceOptions.AddFlags(cmd)
 }
@@ -169,7 +169,7 @@ func (o *fitOptions) fit(ctx context.Context, env *app, args []string) (*fit.Fit
 	t := &tally{}
 	stop := env.meter(t).show()
 	defer stop()
-	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), Catalog: env.catalog,
+	opt := fit.Options{Pack: pack(), Engines: engine.All().Fits(), Catalog: env.catalog,
 		From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders,
 		Progress: t.setStage}
 

@@ -11,8 +11,8 @@ import (
 
 	"plimsoll/internal/advise/starter"
 	"plimsoll/internal/base/safefile"
-	engines "plimsoll/internal/engine"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/model/database"
 )
 
 // initOptions are the flags of `plimsoll init`.
@@ -89,7 +89,7 @@ func (o *initOptions) Validate() error {
 
 // Run writes the scenario, after checking that it is one.
 func (o *initOptions) Run(a *app, args []string) error {
-	e, err := engine.Find(engines.All().Starts(), args[0], "be written a first scenario")
+	e, err := database.Find(engine.All().Starts(), args[0], "be written a first scenario")
 	if err != nil {
 		return usagef("plimsoll init "+strings.Join(startNames(), ", or "), "init: no engine %q", args[0])
 	}
@@ -142,7 +142,7 @@ func (o *initOptions) write(a *app, file string, text []byte) error {
 // startNames are the engines that have a first scenario.
 func startNames() []string {
 	var out []string
-	for _, e := range engines.All().Starts() {
+	for _, e := range engine.All().Starts() {
 		out = append(out, e.Key)
 	}
 	return out

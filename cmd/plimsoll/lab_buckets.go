@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab"
 )
 
@@ -99,7 +99,7 @@ func (o *labBucketsOptions) run(ctx context.Context, env *app) error {
 
 // bucketBench measures buckets in the engine that has them.
 func bucketBench() *lab.BucketBench {
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		if e.Buckets != nil {
 			return e.Buckets
 		}

@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab/existing"
 )
 
@@ -139,7 +139,7 @@ func (o *checkPerfOptions) Run(ctx context.Context, env *app) error {
 // checked are the products that can be checked, with an example address.
 func checked() (products, example string) {
 	var names []string
-	for _, e := range engines.All().Existing() {
+	for _, e := range engine.All().Existing() {
 		if e.Part.NewPerfCheck != nil {
 			names = append(names, e.Part.Addresses.Product)
 			example, _, _ = strings.Cut(e.Part.Addresses.Example, ",")
@@ -150,7 +150,7 @@ func checked() (products, example string) {
 
 // checkable is the engine with a key, nil if it cannot be checked.
 func checkable(key string) *existing.Engine {
-	for _, e := range engines.All().Existing() {
+	for _, e := range engine.All().Existing() {
 		if e.Key == key && e.Part.NewPerfCheck != nil {
 			return e.Part
 		}

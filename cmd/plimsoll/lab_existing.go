@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
 	"plimsoll/internal/lab/run"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -32,7 +32,7 @@ type serverOptions struct {
 }
 
 // addresses are the kinds of server address that a run can use.
-func addresses() existing.Kinds { return existing.KindsOf(engines.All().Existing()) }
+func addresses() existing.Kinds { return existing.KindsOf(engine.All().Existing()) }
 
 // withFiles are the products that take TLS files by flags.
 func withFiles(kinds existing.Kinds) string {
@@ -126,7 +126,7 @@ func (o *serverOptions) existing(address *existing.Address, sc *scenario.Scenari
 		return nil, usagef("name a server of that engine, or another scenario",
 			"the scenario's engine is %s, and --server is %s", sc.Engine.Name(), address)
 	}
-	e, err := engine.Find(engines.All().Existing(), address.Engine(), "use an existing server")
+	e, err := database.Find(engine.All().Existing(), address.Engine(), "use an existing server")
 	if err != nil {
 		return nil, err
 	}

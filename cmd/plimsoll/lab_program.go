@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/model/scenario"
 )
@@ -21,7 +21,7 @@ type program struct {
 
 // addPrograms adds a flag for each engine whose program can be replaced.
 func addPrograms(cmd *cobra.Command) (out []*program) {
-	for _, e := range engines.All().Labs() {
+	for _, e := range engine.All().Labs() {
 		if e.Part.Program == nil {
 			continue
 		}

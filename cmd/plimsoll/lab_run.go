@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/model/scenario"
@@ -169,7 +169,7 @@ func (o *labRunOptions) measure(ctx context.Context, env *app, path string,
 
 	t := &tally{}
 	opt := run.Options{
-		Engines: engines.All().Labs(), File: path, Sets: measured.sets, FileSystem: o.lab.filesystem.value,
+		Engines: engine.All().Labs(), File: path, Sets: measured.sets, FileSystem: o.lab.filesystem.value,
 		Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		// JSON always has the series; text needs them only for charts.
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { reportLab(t, p) },

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/safefile"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/lab/table"
 	"plimsoll/internal/model/scenario"
@@ -254,7 +254,7 @@ func (o *labTableOptions) measure(ctx context.Context, env *app, jobs []tableJob
 
 // once runs a scenario, and records it if requested.
 func (o *labTableOptions) once(ctx context.Context, j *tableJob, round int) (*run.Result, error) {
-	opt := run.Options{Engines: engines.All().Labs(), File: j.file, Sets: j.Set}
+	opt := run.Options{Engines: engine.All().Labs(), File: j.file, Sets: j.Set}
 	var kept *simulatedRecording
 	if o.record != "" {
 		var err error

@@ -10,9 +10,9 @@ import (
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
 )
@@ -74,7 +74,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.region, "region", "",
 		"the region of the prices (default: the one that a source reports, otherwise "+catalog.Region+
 			" or the provider's own)")
-	f.StringVar(&o.size, "size", "", "the data's future size: "+plan.GrowthExample(engines.All().Plans()))
+	f.StringVar(&o.size, "size", "", "the data's future size: "+plan.GrowthExample(engine.All().Plans()))
 	f.StringVar(&o.querySpan, "query-span", "", "for buckets, how far back a query of one sensor reads: 24h")
 	f.IntVar(&o.atOnce, "at-once", 2, "how many settings may change at once")
 	f.IntVar(&o.most, "most", 400, "how many layouts to simulate before giving up")
@@ -95,7 +95,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 		complete(cmd, name)
 	}
 
-	complete(cmd, "keep", plan.KeepNames(engines.All().Plans())...)
+	complete(cmd, "keep", plan.KeepNames(engine.All().Plans())...)
 	var begins []string
 	for _, name := range plan.ObjectiveNames() {
 		begins = append(begins, name+" < ")
@@ -107,7 +107,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
-	opt := plan.Options{Engines: engines.All().Plans(), Sets: scenario.Sets(o.sets), Region: o.region,
+	opt := plan.Options{Engines: engine.All().Plans(), Sets: scenario.Sets(o.sets), Region: o.region,
 		AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, AllowBurst: o.allowBurst, Unpriced: o.unpriced,
 		Keep: o.keep}
 	for _, text := range o.objectives {
@@ -158,7 +158,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	}
 
 	if cmd.Flags().Changed("size") {
-		g, err := plan.ParseGrowth(o.size, engines.All().Plans())
+		g, err := plan.ParseGrowth(o.size, engine.All().Plans())
 		if err != nil {
 			return opt, asPlanFailure(err)
 		}
@@ -273,7 +273,7 @@ func unmetHint(p *plan.Plan) string {
 func asPlanFailure(err error) error {
 	var input *plan.InputError
 	var problems scenario.Problems
-	var lack *engine.LackError
+	var lack *database.LackError
 	switch {
 	case errors.As(err, &input):
 		return &failure{code: exitUsage, err: fmt.Errorf("plan: %w", err), hint: input.Hint()}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/random"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab/probe"
 	"plimsoll/internal/present/results"
 )
@@ -82,7 +82,7 @@ func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 
 // profiles are the built-in ones.
 func profiles() probe.Profiles {
-	l, err := probe.ProfilesOf(engines.All().Profiles())
+	l, err := probe.ProfilesOf(engine.All().Profiles())
 	if err != nil {
 		panic(err) // they are built in
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
 )
@@ -94,7 +94,7 @@ func (o *simulateOptions) origin(path string, variants []variant) results.Origin
 
 // language is what scenarios may contain, with the machines and prices of the catalogue.
 func (a *app) language() *scenario.Language {
-	return scenario.NewLanguage(engines.All().Models(), a.catalog)
+	return scenario.NewLanguage(engine.All().Models(), a.catalog)
 }
 
 // openScenario reads the file. A pipe may never end, so the read can be interrupted.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/record/address"
 	"plimsoll/internal/record/amazon"
@@ -141,7 +141,7 @@ func opener(known *catalog.Catalog) *recognise.Opener {
 		i, err := known.Instance(name)
 		return err == nil && i.HasEBS
 	}}
-	return recognise.For(engines.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{},
+	return recognise.For(engine.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{},
 		pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
 }
 

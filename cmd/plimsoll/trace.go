@@ -16,7 +16,7 @@ import (
 
 	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
@@ -47,7 +47,7 @@ const traceExample = "for example --pid 4711, --command NAME, --unit NAME, or --
 
 // serverExample is an address of the first engine whose server can name the contents of its files.
 func serverExample() string {
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		if e.FileNames != nil && len(e.Source.Schemes) > 0 {
 			return fmt.Sprintf("for example --server %s://USER@localhost:%s", e.Source.Schemes[0], e.Source.Port)
 		}
@@ -256,7 +256,7 @@ func (o *traceOptions) show(a *app, r *chain.Report) error {
 
 // inBackground reports whether a process does work that no client of its engine waits for.
 func inBackground(commandLine string) bool {
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		if e.Background != nil && e.Background(commandLine) {
 			return true
 		}
@@ -272,7 +272,7 @@ const namedMax = 100
 func nameFiles(ctx context.Context, a *app, server string, r *chain.Report) {
 	ctx = context.WithoutCancel(ctx) // Ctrl-C ends the trace, and not its explanation
 	files := r.Files(namedMax)
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		if e.FileNames == nil || server != "" && !hasScheme(server, e.Source.Schemes) {
 			continue
 		}
@@ -299,7 +299,7 @@ func hasScheme(address string, schemes []string) bool {
 
 // canNameFiles reports whether an address is of an engine whose server can name the contents of its files.
 func canNameFiles(address string) bool {
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		if e.FileNames != nil && hasScheme(address, e.Source.Schemes) {
 			return true
 		}
@@ -314,7 +314,7 @@ const fileHintsMax = 3
 // not say it.
 func fileHints(r *chain.Report) (out []string) {
 	for _, b := range r.Behind {
-		for _, e := range engines.All() {
+		for _, e := range engine.All() {
 			if e.FileHint == nil || len(out) == fileHintsMax {
 				continue
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/inputerror"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/headroom/offers"
 	"plimsoll/internal/model/catalog"
@@ -185,7 +185,7 @@ func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) e
 
 	// A database's volume is valid even if no series names it: rules map roles to devices later.
 	roles := map[string]bool{}
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		for _, r := range e.Traits.Volumes {
 			roles[r.Name] = true
 		}

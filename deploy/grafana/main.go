@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
@@ -70,7 +70,7 @@ func rows() []row {
 	return out
 }
 
-var pack = corerules.NewPack(engines.All().Rules())
+var pack = corerules.NewPack(engine.All().Rules())
 
 type object = map[string]any
 

@@ -1,18 +1,18 @@
-package engines_test
+package engine_test
 
 import (
 	"net"
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/record/recognise"
 )
 
 // If a user gives a host and port, the error shows how to write the address: as a database address for a
 // database's usual port, otherwise as the URL of a page.
 func TestAddressesWithoutAScheme(t *testing.T) {
-	opener := recognise.For(engines.All().Sources())
+	opener := recognise.For(engine.All().Sources())
 	for arg, want := range map[string]string{
 		"localhost:5432": "write postgres://localhost:5432", "db-1:27017": "write mongodb://db-1:27017", "10.0.0.1:2379": "write etcd://10.0.0.1:2379",
 		"db-1:2379/metrics": "write http://db-1:2379/metrics", "localhost:9216": "write http://localhost:9216", "[::1]:5432": "write postgres://[::1]:5432",

@@ -1,4 +1,4 @@
-package engines_test
+package engine_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -156,7 +156,7 @@ func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (add
 
 func read(ctx context.Context, address string, within time.Duration, w recording.Writer) error {
 	none := func(string) string { return "" }
-	in, err := recognise.For(engines.All().Sources()).Open(ctx, address, recognise.OpenOptions{Getenv: none, Within: within, Insecure: true})
+	in, err := recognise.For(engine.All().Sources()).Open(ctx, address, recognise.OpenOptions{Getenv: none, Within: within, Insecure: true})
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 //go:build !race
 
-package engines_test
+package engine_test
 
 const underRace = false

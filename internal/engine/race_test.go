@@ -1,6 +1,6 @@
 //go:build race
 
-package engines_test
+package engine_test
 
 // underRace reports that the race detector is active.
 const underRace = true

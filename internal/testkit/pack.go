@@ -6,10 +6,10 @@ package testkit
 import (
 	"sync"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
 
 // Pack returns the pack of every rule and every engine.
-var Pack = sync.OnceValue(func() *rules.Pack { return corerules.NewPack(engines.All().Rules()) })
+var Pack = sync.OnceValue(func() *rules.Pack { return corerules.NewPack(engine.All().Rules()) })

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 	"plimsoll/internal/trace/target"
@@ -39,15 +39,15 @@ type stored struct {
 }
 
 // scenarioOf returns a scenario with an engine on volumes of these names.
-func scenarioOf(t testing.TB, engine, load string, volumes ...string) *scenario.Scenario {
+func scenarioOf(t testing.TB, settings, load string, volumes ...string) *scenario.Scenario {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("plimsoll: 1\nname: traced\nrun: {duration: 50s, warmup: 10s}\nhost: {cores: 2, memory: 8GiB}\nvolumes:\n")
 	for _, v := range volumes {
 		fmt.Fprintf(&b, "  %s: {type: custom, size: 4GiB, iops: 1000, throughput: 40MiB/s, latency: {like: gp3}}\n", v)
 	}
-	fmt.Fprintf(&b, "engine: %s\nworkload: %s\n", engine, load)
-	sc, err := scenario.NewLanguage(engines.All().Models(), nil).Parse("traced.yaml", []byte(b.String()), nil)
+	fmt.Fprintf(&b, "engine: %s\nworkload: %s\n", settings, load)
+	sc, err := scenario.NewLanguage(engine.All().Models(), nil).Parse("traced.yaml", []byte(b.String()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func scenarioOf(t testing.TB, engine, load string, volumes ...string) *scenario.
 // if the engine is not installed.
 func store(t testing.TB, sc *scenario.Scenario, dirs map[string]string) *stored {
 	t.Helper()
-	e, err := engine.Find(engines.All().Labs(), sc.Engine.Name(), "run in the lab")
+	e, err := database.Find(engine.All().Labs(), sc.Engine.Name(), "run in the lab")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +184,11 @@ func (s *stored) run(t testing.TB, lasts time.Duration) (float64, time.Duration)
 	return float64(len(all)), all[len(all)*99/100]
 }
 
-// database is a load of an engine on one volume, at a fixed rate or as fast as possible.
-func database(engine, load string, rate float64) func(testing.TB, string) runner {
+// databaseLoad is a load of an engine on one volume, at a fixed rate or as fast as possible.
+func databaseLoad(settings, load string, rate float64) func(testing.TB, string) runner {
 	return func(t testing.TB, dir string) runner {
 		t.Helper()
-		s := store(t, scenarioOf(t, engine, load, "data"), map[string]string{"data": dir})
+		s := store(t, scenarioOf(t, settings, load, "data"), map[string]string{"data": dir})
 		if s.rate = rate; rate > 0 {
 			s.clients = offering
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -71,7 +71,7 @@ func BenchmarkOverhead(b *testing.B) {
 
 func open(b *testing.B, arg string) watch.Input {
 	b.Helper()
-	in, err := recognise.For(engines.All().Sources()).Open(b.Context(), arg, recognise.OpenOptions{})
+	in, err := recognise.For(engine.All().Sources()).Open(b.Context(), arg, recognise.OpenOptions{})
 	if err != nil {
 		b.Skip(err)
 	}

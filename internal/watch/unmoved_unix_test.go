@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/postgres/postgrestest"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
@@ -58,7 +58,7 @@ func childWatch(args []string, dir string) error {
 
 	var inputs []watch.Input
 	for _, arg := range args {
-		in, err := recognise.For(engines.All().Sources()).Open(ctx, arg, recognise.OpenOptions{})
+		in, err := recognise.For(engine.All().Sources()).Open(ctx, arg, recognise.OpenOptions{})
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/budget"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -26,7 +26,7 @@ workload:
 
 // The minimum of volume, machine and burst applies, with its source.
 func TestLeastOfVolumeMachineAndBurst(t *testing.T) {
-	file := scenario.NewLanguage(engines.All().Models(), nil).NewFile("t.yaml", []byte(deployment))
+	file := scenario.NewLanguage(engine.All().Models(), nil).NewFile("t.yaml", []byte(deployment))
 	sc, err := file.Parse([]string(nil))
 	if err != nil {
 		t.Fatal(err)

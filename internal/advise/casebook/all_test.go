@@ -1,5 +1,5 @@
 package casebook
 
-import engines "plimsoll/internal/engine"
+import "plimsoll/internal/engine"
 
-var profilers = engines.All().Plans()
+var profilers = engine.All().Plans()

@@ -27,7 +27,7 @@ import (
 
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/yamltree"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -36,7 +36,7 @@ var embedded embed.FS
 
 // A Case is a published case as read from its case.yaml.
 type Case struct {
-	engines []engine.With[plan.Profiler] // that plans support
+	engines []database.With[plan.Profiler] // that plans support
 
 	// Name is the name of its folder.
 	Name string `yaml:"-" json:"name"`
@@ -129,7 +129,7 @@ func Names() []string {
 
 // Open returns an embedded case by its name or its number, counted from 1. engines are those that plans
 // support. The error lists the cases.
-func Open(name string, engines []engine.With[plan.Profiler]) (*Case, error) {
+func Open(name string, engines []database.With[plan.Profiler]) (*Case, error) {
 	entries, err := fs.ReadDir(embedded, "cases")
 	if err != nil {
 		return nil, fmt.Errorf("the casebook: %w", err)
@@ -161,7 +161,7 @@ const fileBytesMax = 1 << 20
 const variantsMax = 32
 
 // Read reads a case from its folder, like [Open]. The error names the file and, if possible, the line.
-func Read(folder fs.FS, name string, engines []engine.With[plan.Profiler]) (*Case, error) {
+func Read(folder fs.FS, name string, engines []database.With[plan.Profiler]) (*Case, error) {
 	text, err := readBounded(folder, "case.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // The end of the first case: the plan is the cheapest that meets the objective, the published
@@ -70,13 +70,13 @@ func TestNoFiles(t *testing.T) {
 // written returns the files for assignments over a case's scenario.
 func written(t *testing.T, c *Case, sets []string) ([]Written, error) {
 	t.Helper()
-	before, err := c.file(engines.All().Deployments().Language).Parse(nil)
+	before, err := c.file(engine.All().Deployments().Language).Parse(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := c.file(engines.All().Deployments().Language).Parse(sets)
+	after, err := c.file(engine.All().Deployments().Language).Parse(sets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.written(engines.All().Deployments(), before, after, sets)
+	return c.written(engine.All().Deployments(), before, after, sets)
 }

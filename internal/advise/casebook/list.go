@@ -2,7 +2,7 @@ package casebook
 
 import (
 	"plimsoll/internal/advise/plan"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // An Entry is an embedded case in the list. Its JSON is the output of `plimsoll casebook -o json` and a
@@ -16,7 +16,7 @@ type Entry struct {
 }
 
 // List returns all embedded cases. It fails if one of them is invalid.
-func List(engines []engine.With[plan.Profiler]) ([]Entry, error) {
+func List(engines []database.With[plan.Profiler]) ([]Entry, error) {
 	var out []Entry
 	for i, name := range Names() {
 		c, err := Open(name, engines)

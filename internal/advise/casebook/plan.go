@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -33,7 +33,7 @@ type PlanSettings struct {
 }
 
 // options converts the layout to options of package plan.
-func (l *PlanSettings) options(engines []engine.With[plan.Profiler]) (plan.Options, error) {
+func (l *PlanSettings) options(engines []database.With[plan.Profiler]) (plan.Options, error) {
 	opt := plan.Options{Engines: engines, Sets: scenario.Sets(l.Set), Keep: l.Keep}
 	for _, text := range l.Objective {
 		b, err := plan.ParseObjective(text)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 
 	"plimsoll/internal/testkit"
 )
@@ -56,7 +56,7 @@ func walk(t *testing.T, name string) *Walk {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if walks[name], err = Run(context.Background(), c, Options{Pack: testkit.Pack(), Engines: engines.All().Deployments(), NoPlan: !planned[name]}); err != nil {
+		if walks[name], err = Run(context.Background(), c, Options{Pack: testkit.Pack(), Engines: engine.All().Deployments(), NoPlan: !planned[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"plimsoll/internal/advise/discover"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/kubeclient"
 )
@@ -131,12 +131,12 @@ func TestDiscoverFromAnswers(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f, err := discover.Discover(t.Context(), answering(t, tt.file, tt.driver), discover.Options{Engines: engines.All().Containers(), At: discover.Address{Name: tt.name}})
+			f, err := discover.Discover(t.Context(), answering(t, tt.file, tt.driver), discover.Options{Engines: engine.All().Containers(), At: discover.Address{Name: tt.name}})
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			if _, err := scenario.NewLanguage(engines.All().Models(), nil).Parse(tt.name, f.YAML(), nil); err != nil {
+			if _, err := scenario.NewLanguage(engine.All().Models(), nil).Parse(tt.name, f.YAML(), nil); err != nil {
 				t.Fatalf("no scenario: %v\n%s", err, f.YAML())
 			}
 
@@ -157,7 +157,7 @@ func TestDiscoverFromAnswers(t *testing.T) {
 // Errors and remarks name what is missing: a set, an essential permission, and an optional one.
 func TestDiscoverNamesWhatIsMissing(t *testing.T) {
 	ask := func(c *kubeclient.Client, name string) (*discover.Found, error) {
-		return discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Name: name}})
+		return discover.Discover(t.Context(), c, discover.Options{Engines: engine.All().Containers(), At: discover.Address{Name: name}})
 	}
 	if _, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com"), "mongodb"); err == nil || err.Error() != "no StatefulSet mongodb in namespace db" {
 		t.Error(err)

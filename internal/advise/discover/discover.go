@@ -15,13 +15,13 @@ import (
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/record/kubeclient"
 )
 
 // Options select what to discover.
 type Options struct {
-	Engines   []engine.With[Engine]
+	Engines   []database.With[Engine]
 	At        Address
 	Engine    string            // its key in scenarios; "": detected from the containers
 	Container string            // "": detected
@@ -110,7 +110,7 @@ func Discover(ctx context.Context, c *kubeclient.Client, opt Options) (*Found, e
 type discovery struct {
 	*Found
 	*Objects
-	traits     engine.Traits
+	traits     database.Traits
 	its        Container
 	deployment emit.Deployment
 	container  *corev1.Container
@@ -207,7 +207,7 @@ func (d *discovery) byFolder(mounts map[string]string) {
 	}
 
 	if on != "" && d.Templates["data"] == "" && slices.ContainsFunc(d.traits.Volumes,
-		func(r engine.Role) bool { return r.Name == "data" }) {
+		func(r database.Role) bool { return r.Name == "data" }) {
 		d.Templates["data"] = on
 	}
 

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"plimsoll/internal/advise/discover"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/etcd/clustertest"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/kubeclient"
@@ -114,11 +114,11 @@ func create[T any](ctx context.Context, c *kubeclient.Client, kind kubeclient.Ki
 
 func found(t *testing.T, c *kubeclient.Client, name string) *discover.Found {
 	t.Helper()
-	f, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
+	f, err := discover.Discover(t.Context(), c, discover.Options{Engines: engine.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scenario.NewLanguage(engines.All().Models(), nil).Parse(name, f.YAML(), nil); err != nil {
+	if _, err := scenario.NewLanguage(engine.All().Models(), nil).Parse(name, f.YAML(), nil); err != nil {
 		t.Fatalf("no scenario: %v\n%s", err, f.YAML())
 	}
 	return f
@@ -201,7 +201,7 @@ func TestDiscover(t *testing.T) {
 // wrong requests objects that do not exist, may not be read, or are not bound.
 func wrong(t *testing.T, s *clustertest.Server, c *kubeclient.Client) {
 	ask := func(c *kubeclient.Client, name string) error {
-		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
+		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engine.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
 		return err
 	}
 

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // An Engine is what discover needs to know about a storage engine.
@@ -111,20 +111,20 @@ func (c *Container) runs(of *corev1.Container) (by string) {
 }
 
 // recognise finds the engine and its container in a pod.
-func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key,
-	container string) (engine.With[Engine], *corev1.Container, string, error) {
+func recognise(engines []database.With[Engine], spec *corev1.PodSpec, key,
+	container string) (database.With[Engine], *corev1.Container, string, error) {
 	var names []string
 	for i := range spec.Containers {
 		names = append(names, spec.Containers[i].Name)
 	}
 
-	none := engine.With[Engine]{}
+	none := database.With[Engine]{}
 	if key != "" {
-		e, err := engine.Find(engines, key, "be discovered")
+		e, err := database.Find(engines, key, "be discovered")
 		if err != nil {
 			return none, nil, "", err
 		}
-		engines = []engine.With[Engine]{e}
+		engines = []database.With[Engine]{e}
 	}
 
 	for _, e := range engines {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // burstingLayout turns on-demand bursting on for a disk in use, and creates another bursting disk.
@@ -22,7 +22,7 @@ func burstingLayout(t *testing.T) *emit.Transition {
 	l, err := (&emit.Request{
 		File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data={type: premium-ssd, size: 1TiB}"},
 		Sets: []string{host, "volumes.data={type: premium-ssd, size: 1TiB, on_demand_bursting: true}", "volumes.journal={type: premium-ssd, size: 1TiB, on_demand_bursting: true}"},
-	}).Transition(engines.All().Deployments())
+	}).Transition(engine.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

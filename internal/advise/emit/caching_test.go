@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // cachingLayout only changes the host caching of a disk in use, and creates another cached disk.
@@ -22,7 +22,7 @@ func cachingLayout(t *testing.T) *emit.Transition {
 	l, err := (&emit.Request{
 		File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data={type: premium-ssd, size: 1TiB}"},
 		Sets: []string{host, "volumes.data={type: premium-ssd, size: 1TiB, caching: read-only}", "volumes.journal={type: premium-ssd, size: 64GiB, caching: read-write}"},
-	}).Transition(engines.All().Deployments())
+	}).Transition(engine.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

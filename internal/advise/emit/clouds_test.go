@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // elsewhere are layouts for Google Cloud and Azure, each with a disk modified in use and a new one.
@@ -30,7 +30,7 @@ func elsewhere(t *testing.T) map[string]*emit.Transition {
 		l, err := (&emit.Request{
 			File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data=" + before},
 			Sets: []string{host, "volumes.data=" + after, "volumes.journal=" + journal},
-		}).Transition(engines.All().Deployments())
+		}).Transition(engine.All().Deployments())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/parts"
 )
 
@@ -36,13 +36,13 @@ func tryLayout(t testing.TB, file string, sets []string) (*emit.Transition, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&emit.Request{File: file, Text: string(text), Sets: sets}).Transition(engines.All().Deployments())
+	return (&emit.Request{File: file, Text: string(text), Sets: sets}).Transition(engine.All().Deployments())
 }
 
 // targets returns the names of the targets for an engine.
 func targets(key string) []string {
 	var out []string
-	for _, e := range engines.All() {
+	for _, e := range engine.All() {
 		if e.Key != key {
 			continue
 		}
@@ -191,7 +191,7 @@ func TestNamesCannotRunAnything(t *testing.T) {
 		}
 
 		p := &emit.Request{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.mongodb.cache=4GB"}}
-		l, err := p.Transition(engines.All().Deployments())
+		l, err := p.Transition(engine.All().Deployments())
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue
@@ -253,7 +253,7 @@ func TestFactsAreNotChanges(t *testing.T) {
 
 	p := &emit.Request{File: "telemetry.yaml", Text: string(text), Facts: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory="},
 		Sets: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory=", "volumes.data.iops=6000"}}
-	l, err := p.Transition(engines.All().Deployments())
+	l, err := p.Transition(engine.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func FuzzPlan(f *testing.F) {
 		}
 
 		p.File = "testdata/none/p.json" // the scenario may not name existing files
-		l, err := p.Transition(engines.All().Deployments())
+		l, err := p.Transition(engine.All().Deployments())
 		if err != nil {
 			return
 		}

@@ -3,7 +3,7 @@ package emit
 import (
 	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -12,7 +12,7 @@ type Engines struct {
 	// Language parses a plan's scenario.
 	Language *scenario.Language
 	// Deployments describe how each engine is deployed and configured.
-	Deployments []engine.With[Deployment]
+	Deployments []database.With[Deployment]
 	// Others writes the I/O budget of the data volume as settings of databases that are not engines of
 	// this program: files, how to apply each, how to go back, and what restarts; nil: none.
 	Others func(l *Transition, data budget.Budget) *Part

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab/process"
 )
 
@@ -47,7 +47,7 @@ func TestEtcdKeepsItsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, isNew := range []bool{false, true} {
-		l, err := (&emit.Request{File: "etcd.yaml", Text: string(text), Sets: []string{"engine.etcd.quota=4GiB", "volumes.wal={type: gp3, size: 20GiB}"}, New: isNew}).Transition(engines.All().Deployments())
+		l, err := (&emit.Request{File: "etcd.yaml", Text: string(text), Sets: []string{"engine.etcd.quota=4GiB", "volumes.wal={type: gp3, size: 20GiB}"}, New: isNew}).Transition(engine.All().Deployments())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // No target of any engine emits a fact, neither alone nor together with a change.
@@ -40,7 +40,7 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 		}
 
 		for _, sets := range [][]string{facts, append(append([]string{}, facts...), tt.change)} {
-			l, err := (&emit.Request{File: tt.file, Text: string(text), Facts: facts, Sets: sets}).Transition(engines.All().Deployments())
+			l, err := (&emit.Request{File: tt.file, Text: string(text), Facts: facts, Sets: sets}).Transition(engine.All().Deployments())
 			if err != nil {
 				t.Fatalf("%s: %v", tt.file, err)
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // newIn returns the README of a deployment that does not exist yet.
@@ -19,7 +19,7 @@ func newIn(t *testing.T, target string, sets ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := (&emit.Request{File: "telemetry.yaml", Text: string(text), Sets: sets, New: true}).Transition(engines.All().Deployments())
+	l, err := (&emit.Request{File: "telemetry.yaml", Text: string(text), Sets: sets, New: true}).Transition(engine.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/shellword"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // A MoveRequest is a log to move on a machine, without a plan: the fix that a diagnosis prints.
@@ -48,7 +48,7 @@ var (
 // MoveFiles returns the scripts that move a log to a separate volume, and a README. They are the same
 // scripts as for the target lvm, for one database instead of a layout. The error is an *[InputError].
 func MoveFiles(of Engines, moveRequest MoveRequest) ([]File, error) {
-	e, err := engine.Find(of.Deployments, moveRequest.Engine, "have its log moved")
+	e, err := database.Find(of.Deployments, moveRequest.Engine, "have its log moved")
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // A link named plimsoll makes the test binary the program that the fixes of a diagnosis call.
@@ -31,7 +31,7 @@ func init() {
 	dir := f.String("out", "", "")
 	err := f.Parse(os.Args[2:])
 
-	files, err2 := emit.MoveFiles(engines.All().Deployments(), m)
+	files, err2 := emit.MoveFiles(engine.All().Deployments(), m)
 	folder, err3 := emit.OpenFolder(*dir)
 	if err := errors.Join(err, err2, err3); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -71,7 +71,7 @@ n=$(($(cat "$CALLS" 2>/dev/null) + 1)); echo "$n" >"$CALLS"
 const assertions = `for f in "$UNITS"/*.service.d/*.conf; do [[ -e $f ]] || continue
 	P=$(sed -n 's/^AssertPathExists=//p' "$f"); [[ -e ${P//%%/%} ]] || { echo "no $P" >&2; exit 1; }; done; `
 
-func newRealMove(t *testing.T, engine, data, logIn, start, stop string) *realMove {
+func newRealMove(t *testing.T, key, data, logIn, start, stop string) *realMove {
 	t.Helper()
 	for _, program := range []string{"bash", "losetup", "wipefs", "blkid", "lsblk", "findmnt", "mkfs.xfs", "flock"} {
 		needs(t, program)
@@ -88,8 +88,8 @@ func newRealMove(t *testing.T, engine, data, logIn, start, stop string) *realMov
 
 	unit := fmt.Sprintf("db%d", os.Getpid())
 	m.unit = unit
-	files, err := emit.MoveFiles(engines.All().Deployments(),
-		emit.MoveRequest{Engine: engine, Data: data, Unit: unit, Mount: m.mount, Filesystem: "xfs"})
+	files, err := emit.MoveFiles(engine.All().Deployments(),
+		emit.MoveRequest{Engine: key, Data: data, Unit: unit, Mount: m.mount, Filesystem: "xfs"})
 	if err != nil {
 		t.Fatal(err)
 	}

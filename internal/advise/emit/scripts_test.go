@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/emit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 )
 
 // scripts returns the scripts of a layout that has every kind of them.
@@ -37,15 +37,15 @@ func scripts(t *testing.T) map[string]string {
 		}
 	}
 
-	for _, engine := range emit.Movers(engines.All().Deployments()) {
-		files, err := emit.MoveFiles(engines.All().Deployments(),
-			emit.MoveRequest{Engine: engine, Data: "/srv/data", Unit: "db@15-main", Filesystem: "ext4"})
+	for _, key := range emit.Movers(engine.All().Deployments()) {
+		files, err := emit.MoveFiles(engine.All().Deployments(),
+			emit.MoveRequest{Engine: key, Data: "/srv/data", Unit: "db@15-main", Filesystem: "ext4"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range files {
 			if strings.HasSuffix(f.Path, ".sh") {
-				out[engine+"-"+f.Path] = string(f.Text)
+				out[key+"-"+f.Path] = string(f.Text)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/inputerror"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // A File is one of the files that apply a layout.
@@ -78,7 +78,7 @@ var platforms = []target{
 // the engine last.
 type targets []target
 
-func targetsOf(able []engine.With[Deployment]) targets {
+func targetsOf(able []database.With[Deployment]) targets {
 	out := slices.Clone(targets(platforms))
 	for _, e := range able {
 		for _, t := range e.Part.Targets {
@@ -123,7 +123,7 @@ func (all targets) meant(names []string) []string {
 type TargetInfo struct{ Name, About string }
 
 // Targets returns all targets available with the given engines.
-func Targets(able []engine.With[Deployment]) []TargetInfo {
+func Targets(able []database.With[Deployment]) []TargetInfo {
 	var out []TargetInfo
 	for _, t := range targetsOf(able) {
 		out = append(out, TargetInfo{t.name, t.about})

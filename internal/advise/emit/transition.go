@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -32,7 +32,7 @@ type Transition struct {
 
 // NewTransition returns the change between two scenarios. name is the scenario's file name, and sets are the
 // assignments between the two: both are only for comments. The error is an *[InputError] if the engine
-// changes, and an *[engine.LackError] if emit does not support the engine.
+// changes, and an *[database.LackError] if emit does not support the engine.
 func NewTransition(of Engines, before, after *scenario.Scenario, name string, sets []string) (
 	*Transition, error) {
 	l := &Transition{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(of.Deployments),
@@ -42,7 +42,7 @@ func NewTransition(of Engines, before, after *scenario.Scenario, name string, se
 			"the engine changes from %s to %s: emit cannot move a database between engines", b, a)
 	}
 
-	e, err := engine.Find(of.Deployments, l.engine(), "be emitted")
+	e, err := database.Find(of.Deployments, l.engine(), "be emitted")
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // An Engine is what fit needs to know about a storage engine.
@@ -24,7 +24,7 @@ type Engine struct {
 }
 
 // volumesOf returns an engine's volumes, the log volume last.
-func volumesOf(t engine.Traits) []string {
+func volumesOf(t database.Traits) []string {
 	var out []string
 	for _, r := range t.Volumes {
 		if !r.Log {
@@ -38,8 +38,8 @@ func volumesOf(t engine.Traits) []string {
 }
 
 // needs reports whether an engine requires a volume.
-func needs(t engine.Traits, volume string) bool {
-	return slices.ContainsFunc(t.Volumes, func(r engine.Role) bool { return r.Name == volume && r.Needed })
+func needs(t database.Traits, volume string) bool {
+	return slices.ContainsFunc(t.Volumes, func(r database.Role) bool { return r.Name == volume && r.Needed })
 }
 
 // syncs returns the rate of the log's syncs, NaN if unknown.

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/timeline"
 )
@@ -21,7 +21,7 @@ type Options struct {
 	// Pack defines the signals.
 	Pack *rules.Pack
 	// Engines are the candidates.
-	Engines []engine.With[*Engine]
+	Engines []database.With[*Engine]
 	// Catalog has the machines and prices; nil is the one without a user's imports.
 	Catalog *catalog.Catalog
 	// From and To limit the fitted time; zero: no limit.
@@ -74,7 +74,7 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 	of := diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Hosts: opt.Hosts, Progress: opt.Progress}
 
 	// A scenario has one database, so several in the recordings need a choice.
-	one, err := diagnose.Only(ctx, in, of, database(&opt))
+	one, err := diagnose.Only(ctx, in, of, databaseOf(&opt))
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,8 @@ func nameOf(in []recording.Reader) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// database returns the database of the requested engine, by its name in sources; "": any.
-func database(opt *Options) string {
+// databaseOf returns the database of the requested engine, by its name in sources; "": any.
+func databaseOf(opt *Options) string {
 	for _, e := range opt.Engines {
 		if e.Key == opt.Engine || slices.Contains(e.Aliases, opt.Engine) {
 			return e.Database
@@ -155,12 +155,12 @@ func database(opt *Options) string {
 }
 
 // choose returns the engine to fit.
-func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
+func choose(c *rules.Case, opt *Options) (database.With[*Engine], error) {
 	if opt.Engine != "" {
-		return engine.Find(opt.Engines, opt.Engine, "be fitted")
+		return database.Find(opt.Engines, opt.Engine, "be fitted")
 	}
 
-	var found []engine.With[*Engine]
+	var found []database.With[*Engine]
 	without := ""
 	for _, e := range opt.Engines {
 		switch {
@@ -181,13 +181,13 @@ func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
 		none.Found = append(none.Found, e.Key)
 	}
 
-	return engine.With[*Engine]{}, none
+	return database.With[*Engine]{}, none
 }
 
 // A Fitting is a fit in progress.
 type Fitting struct {
 	*rules.Case
-	engine  engine.With[*Engine]
+	engine  database.With[*Engine]
 	volumes []string // of the engine, the log volume last
 	opt     Options
 	uses    []use

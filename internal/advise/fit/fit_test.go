@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/advise/fit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/scenario"
@@ -51,7 +51,7 @@ func TestCaptures(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits()})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits()})
 			var short *fit.ShortError
 			if c.cores == 0 {
 				if !errors.As(err, &short) || short.Need.Seconds() != 120 {
@@ -82,7 +82,7 @@ func TestCaptures(t *testing.T) {
 // The scenario does not include commented-out values, and each value has its evidence.
 func TestYAML(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Name: `a "name": #1`})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Name: `a "name": #1`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestBlockLayer(t *testing.T) {
 		{"no mount", func(f map[string]string) { clear(f) }, "host.filesystem", "xfs", fit.Assumed},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{retold{mem, x.facts}}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: "mongodb"})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{retold{mem, x.facts}}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: "mongodb"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func (r renamed) Walk(ctx context.Context, selector recording.Selector, from, to
 func TestStackedDevices(t *testing.T) {
 	_, mem := run(t, trips[0].name, []byte(trips[0].yaml))
 	facts := func(f map[string]string) { clear(f); f["nr_requests.dm-0"] = "128" }
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{renamed{retold{mem, facts}}}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: "mongodb"})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{renamed{retold{mem, facts}}}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: "mongodb"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestStackedDevices(t *testing.T) {
 func TestDevices(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	in := []recording.Reader{mem}
-	fitted, err := fit.Fit(context.Background(), in, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
+	fitted, err := fit.Fit(context.Background(), in, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestDevices(t *testing.T) {
 	}
 
 	for _, devices := range []map[string]string{{"data": "sdz"}, {"journal": "m1/wal"}, {"wal": "m1/wal"}} {
-		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Devices: devices})
+		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Devices: devices})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || missing.Hint() == "" {
 			t.Errorf("%v: %v, want the missing device and the existing ones", devices, err)
@@ -228,17 +228,17 @@ func TestDevices(t *testing.T) {
 // Without something that a scenario needs, fit fails, and the error names where to get it.
 func TestMissing(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
-	for engine, from := range map[string]string{
+	for key, from := range map[string]string{
 		"mongodb": "diagnostic.data", "postgres": "postgres_exporter", "iris": "api/monitor",
 	} {
-		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: engine, Devices: map[string]string{"data": "m1/data"}})
+		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: key, Devices: map[string]string{"data": "m1/data"}})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || !strings.Contains(missing.Hint(), from) {
-			t.Errorf("etcd's recording as %s: %v", engine, err)
+			t.Errorf("etcd's recording as %s: %v", key, err)
 		}
 	}
 
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 package fit_test
 
 import (
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 )
 
 // language is the scenario language of these tests.
-var language = scenario.NewLanguage(engines.All().Models(), nil)
+var language = scenario.NewLanguage(engine.All().Models(), nil)

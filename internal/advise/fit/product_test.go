@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/testkit"
@@ -97,7 +97,7 @@ func TestProducts(t *testing.T) {
 				text := device(order, load.block, load.clients, load.think)
 				_, mem := run(t, "device.yaml", []byte(text))
 
-				fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: "streams"})
+				fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: "streams"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -184,7 +184,7 @@ func TestProductsUntold(t *testing.T) {
 		{"{type: custom, size: 100GiB, iops: 777, latency: {like: gp3}}", 4 * units.KiB, 128, "0s", "custom"},
 	} {
 		_, mem := run(t, "device.yaml", []byte(device(c.order, c.block, c.clients, c.think)))
-		fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: "streams"})
+		fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: "streams"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestProductsUntold(t *testing.T) {
 
 		// If the user names the product, the result is that product with the figures that were reached.
 		asGiven, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
-			Pack: testkit.Pack(), Engines: engines.All().Fits(),
+			Pack: testkit.Pack(), Engines: engine.All().Fits(),
 			Engine: "streams", Volumes: map[string]catalog.Order{"data": {Type: "gp3", Size: 300 * units.GiB}},
 		})
 		if err != nil {
@@ -228,7 +228,7 @@ func TestProductsOfAnExporter(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: "streams"})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: "streams"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestMachineOfAnExporter(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			fitted, err := fit.Fit(t.Context(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Engine: "streams"})
+			fitted, err := fit.Fit(t.Context(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Engine: "streams"})
 			if err != nil {
 				t.Fatal(err)
 			}

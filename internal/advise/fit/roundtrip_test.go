@@ -7,7 +7,7 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/testkit"
@@ -147,7 +147,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			was, mem := run(t, tt.name, []byte(tt.yaml))
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Name: tt.name})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Name: tt.name})
 			if err != nil {
 				t.Fatal(err)
 			}

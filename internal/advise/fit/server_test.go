@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/advise/fit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/testkit"
 )
@@ -54,7 +54,7 @@ func TestServer(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem, more}, fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits()})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem, more}, fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/advise/fit"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/testkit"
@@ -54,7 +54,7 @@ func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 	_, b := run(t, trips[0].name, []byte(strings.Replace(trips[0].yaml, "seed: 1", "seed: 2", 1)))
 	of := map[string]*recording.Memory{"db-1": a, "db-2": b}
 
-	opt := fit.Options{Pack: testkit.Pack(), Engines: engines.All().Fits(), Name: "x"}
+	opt := fit.Options{Pack: testkit.Pack(), Engines: engine.All().Fits(), Name: "x"}
 	for _, order := range [][]string{{"db-1", "db-2"}, {"db-2", "db-1"}} {
 		_, err := fit.Fit(t.Context(), []recording.Reader{page(t, of, order)}, opt)
 		var several *diagnose.SeveralError

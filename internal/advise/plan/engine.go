@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 )
@@ -104,10 +104,10 @@ func Payload(sc *scenario.Scenario) units.Size {
 	return 0
 }
 
-// profile returns the profile of a scenario's engine. The error is an [*engine.LackError] if plans do
+// profile returns the profile of a scenario's engine. The error is an [*database.LackError] if plans do
 // not support the engine.
 func (o *Options) profile(sc *scenario.Scenario) (Profile, error) {
-	e, err := engine.Find(o.Engines, sc.Engine.Name(), "be planned for")
+	e, err := database.Find(o.Engines, sc.Engine.Name(), "be planned for")
 	if err != nil {
 		return Profile{}, err
 	}

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/plan"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/streams/model"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
 func TestMain(m *testing.M) {
-	plan.Speak(engines.All().Models(), engines.All().Plans())
+	plan.Speak(engine.All().Models(), engine.All().Plans())
 	os.Exit(m.Run())
 }
 
@@ -32,7 +32,7 @@ objective: {write_p99: 1s}
 		t.Fatal(err)
 	}
 
-	var lack *engine.LackError
+	var lack *database.LackError
 	if _, err := plan.Make(t.Context(), now, "streams.yaml", plan.Options{}); !errors.As(err, &lack) || lack.Key != "streams" {
 		t.Errorf("%v", err)
 	}

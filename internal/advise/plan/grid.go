@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -212,7 +212,7 @@ func (m *spaceMaker) short(name string) string {
 }
 
 // KeepNames returns the paths that --keep accepts, apart from those of the scenario's own volumes.
-func KeepNames(engines []engine.With[Profiler]) []string {
+func KeepNames(engines []database.With[Profiler]) []string {
 	out := []string{
 		"host.instance", "host.filesystem", "host.dirty_background_bytes", "host.wbt_lat_usec", "engine", "volumes",
 		"volumes.data", "volumes.data.type",

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -12,6 +12,6 @@ var (
 )
 
 // Speak sets the engines of the tests.
-func Speak(models []*scenario.Engine, profilers []engine.With[Profiler]) {
+func Speak(models []*scenario.Engine, profilers []database.With[Profiler]) {
 	language, every.Engines = scenario.NewLanguage(models, nil), profilers
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -13,7 +13,7 @@ import (
 // objective.
 type Options struct {
 	// Engines are the engines that plans support.
-	Engines []engine.With[Profiler]
+	Engines []database.With[Profiler]
 	// Sets are facts about the deployment in addition to the scenario's file. Every layout starts with
 	// them.
 	Sets []scenario.Set

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -43,7 +43,7 @@ const (
 )
 
 // keptNames returns the engines' names for the retained log.
-func keptNames(engines []engine.With[Profiler]) []string {
+func keptNames(engines []database.With[Profiler]) []string {
 	var out []string
 	for _, e := range engines {
 		if e.KeptLog != "" {
@@ -60,7 +60,7 @@ func (g *Growth) keys() []string {
 }
 
 // GrowthExample returns an example for [ParseGrowth].
-func GrowthExample(engines []engine.With[Profiler]) string {
+func GrowthExample(engines []database.With[Profiler]) string {
 	kept := ""
 	for _, name := range keptNames(engines) {
 		kept += name + "=270GB,"
@@ -70,7 +70,7 @@ func GrowthExample(engines []engine.With[Profiler]) string {
 
 // ParseGrowth parses a growth, such as [GrowthExample]. Only data is required. The error is an
 // *[InputError].
-func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) {
+func ParseGrowth(text string, engines []database.With[Profiler]) (*Growth, error) {
 	how := "write it as --size " + GrowthExample(engines)
 	g := &Growth{Months: growthMonths, Headroom: growthHeadroom, keptNames: keptNames(engines)}
 	if len(text) > growthTextMax {

@@ -6,14 +6,14 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // Engines are the engines that rollouts support.
 type Engines struct {
 	emit.Engines
 	// Procedures define how to handle the members of each engine.
-	Procedures []engine.With[Procedure]
+	Procedures []database.With[Procedure]
 }
 
 // A Procedure defines how to stop and start an engine's members, where their log is, and when they are

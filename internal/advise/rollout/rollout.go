@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/record/address"
 )
 
@@ -49,7 +49,7 @@ type Rollout struct {
 }
 
 // New prepares a rollout from its state, whether new or already begun. It changes nothing. The error is
-// an *[InputError], an *[engine.LackError], or an error in the text of the plan or the site.
+// an *[InputError], an *[database.LackError], or an error in the text of the plan or the site.
 func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error) {
 	rolling := &Rollout{state: state, folder: folder, opt: opt}
 	plan, err := emit.ReadPlan(state.PlanFile, []byte(state.Plan))
@@ -63,7 +63,7 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 	}
 
 	rolling.Engine = layout.After.Engine.Name()
-	e, err := engine.Find(of.Procedures, rolling.Engine, "be rolled out")
+	e, err := database.Find(of.Procedures, rolling.Engine, "be rolled out")
 	if err != nil {
 		return nil, err
 	}

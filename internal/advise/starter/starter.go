@@ -12,7 +12,7 @@ import (
 	"text/template"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // A Template is an engine's part of a first scenario.
@@ -70,7 +70,7 @@ func CloudNames() []string {
 const SchemaFile = "scenario.schema.json"
 
 // Make returns the scenario's YAML. file is its name, for the commands in its comments.
-func Make(template engine.With[*Template], file string, o Options) ([]byte, error) {
+func Make(template database.With[*Template], file string, o Options) ([]byte, error) {
 	i := slices.IndexFunc(Clouds, func(c Cloud) bool { return c.Name == o.On })
 	if i < 0 {
 		return nil, fmt.Errorf("unknown cloud %q: want one of %s", o.On, strings.Join(CloudNames(), ", "))
@@ -125,7 +125,7 @@ func Make(template engine.With[*Template], file string, o Options) ([]byte, erro
 const runUsual = "{duration: 4min, warmup: 2min}"
 
 // writeVolumes writes the volumes that the engine needs, and those it may have as comments.
-func writeVolumes(b *strings.Builder, e engine.With[*Template], cloud Cloud) {
+func writeVolumes(b *strings.Builder, e database.With[*Template], cloud Cloud) {
 	fmt.Fprintf(b, "# Volumes, by the engine's name for each: plimsoll catalog show %s\nvolumes:\n", cloud.Volume)
 	for _, v := range e.Volumes {
 		size, about := e.Part.Data, ""

@@ -125,16 +125,16 @@ var layers = []Layer{
 	{"model/workload", "who asks for what, and when", []string{
 		"base/inputerror", "base/vtime", "base/random", "base/units",
 	}},
-	{"model/engine", "what all storage engines have in common: traits, and models in virtual time", []string{
+	{"model/database", "what all storage engines have in common: traits, and models in virtual time", []string{
 		"base/vtime", "base/random", "model/kernel", "model/workload",
 	}},
 	{"model/scenario", "the YAML a person writes, with diagnostics at line and column", []string{
 		"base/inputerror", "base/random", "base/units", "base/yamltree", "model/volume",
-		"model/catalog", "model/kernel", "model/workload", "model/engine",
+		"model/catalog", "model/kernel", "model/workload", "model/database",
 	}},
 	{"model/simulate", "runs a scenario in virtual time: a recording and a result", []string{
 		"base/vtime", "base/latency", "base/units", "record/recording",
-		"model/volume", "model/kernel", "model/workload", "model/engine", "model/scenario",
+		"model/volume", "model/kernel", "model/workload", "model/database", "model/scenario",
 	}},
 	{"model/volume/volumetest", "the conformance suite of all volumes", []string{
 		"base/vtime", "base/random", "base/units", "model/volume",
@@ -210,7 +210,7 @@ var layers = []Layer{
 	}},
 	{"lab/existing", "a server that is already running, and what a run may do there", []string{
 		"base/vtime", "base/random", "base/units", "record/address", "record/source",
-		"model/workload", "model/engine", "model/scenario", "present/document", "lab",
+		"model/workload", "model/database", "model/scenario", "present/document", "lab",
 	}},
 	{"lab/loadgen", "the load generator: an open loop, measured from intended starts", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "lab",
@@ -227,7 +227,7 @@ var layers = []Layer{
 	{"lab/process", "an engine's processes: unprivileged, and gone when we are", []string{"base/procfs"}},
 	{"lab/run", "a scenario against a real engine in real time: a recording and a result", []string{
 		"base/vtime", "base/latency", "base/procfs", "base/random", "base/units", "record/recording",
-		"record/source", "record/host", "model/engine", "model/scenario", "model/simulate",
+		"record/source", "record/host", "model/database", "model/scenario", "model/simulate",
 		"lab", "lab/disk", "lab/blockdev", "lab/loadgen", "lab/mount",
 	}},
 	{"lab/table", "what the lab measured beside what the model said", []string{
@@ -244,16 +244,16 @@ var layers = []Layer{
 	}},
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
 		"base/inputerror", "base/jsonerror", "base/safefile", "base/shellword", "base/units", "model/catalog",
-		"model/engine", "model/scenario", "advise/budget",
+		"model/database", "model/scenario", "advise/budget",
 	}},
-	{"advise/starter", "the first scenario of a user who has none", []string{"base/units", "model/engine"}},
+	{"advise/starter", "the first scenario of a user who has none", []string{"base/units", "model/database"}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
 		"base/inputerror", "base/units", "model/volume", "model/catalog", "model/kernel",
-		"model/workload", "model/engine", "model/scenario", "model/simulate", "advise/budget",
+		"model/workload", "model/database", "model/scenario", "model/simulate", "advise/budget",
 	}},
 	{"advise/rollout/steps", "steps forward and back, which can be killed at any moment", nil},
 	{"advise/rollout", "a plan carried out, step by step, so that no acknowledged write can be lost", []string{
-		"base/inputerror", "base/procfs", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/engine",
+		"base/inputerror", "base/procfs", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/database",
 		"advise/emit", "advise/rollout/steps",
 	}},
 	{"advise/prove", "two recordings: is it better, by how much, how sure", []string{
@@ -261,16 +261,16 @@ var layers = []Layer{
 		"judge/rules", "judge/diagnose",
 	}},
 	{"advise/casebook", "published cases, walked from symptom to proof", []string{
-		"base/random", "base/units", "base/yamltree", "record/recording", "model/engine",
+		"base/random", "base/units", "base/yamltree", "record/recording", "model/database",
 		"model/scenario", "model/simulate", "judge/rules", "judge/diagnose", "lab/table",
 		"examples/lab", "advise/emit", "advise/plan", "advise/prove",
 	}},
 	{"advise/fit", "a recording as the scenario that would have produced it", []string{
-		"base/units", "record/recording", "record/timeline", "model/catalog", "model/engine",
+		"base/units", "record/recording", "record/timeline", "model/catalog", "model/database",
 		"model/kernel", "model/scenario", "judge/rules", "judge/diagnose",
 	}},
 	{"advise/discover", "what runs in a Kubernetes cluster as a scenario, each value with the object that declares it", []string{
-		"base/inputerror", "base/units", "record/kubeclient", "model/catalog", "model/engine", "advise/emit", "advise/fit",
+		"base/inputerror", "base/units", "record/kubeclient", "model/catalog", "model/database", "advise/emit", "advise/fit",
 	}},
 	{"advise/rollout/pods", "a plan carried out on a StatefulSet, through its cluster's API", []string{
 		"record/kubeclient", "advise/emit", "advise/discover", "advise/rollout/steps", "advise/rollout",
@@ -316,7 +316,7 @@ var layers = []Layer{
 		"advise/budget", "advise/emit",
 	}},
 	{"engine/parts", "what an engine consists of, and each core's part of the engines that have it", []string{
-		"record/recognise", "model/engine", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
+		"record/recognise", "model/database", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
 		"advise/plan", "advise/fit", "advise/discover", "advise/rollout", "advise/starter", "engine/others",
 	}},
 	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
@@ -327,7 +327,7 @@ var layers = []Layer{
 	}},
 	{"engine/*/model", "an engine in virtual time, and its configuration", []string{
 		"base/inputerror", "base/vtime", "base/random", "base/units", "model/volume", "model/kernel",
-		"model/workload", "model/engine", "model/scenario",
+		"model/workload", "model/database", "model/scenario",
 	}},
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
 	{"engine/*/advise", "how the engine is fitted, planned, configured and rolled out", []string{
@@ -403,11 +403,11 @@ var layers = []Layer{
 	}},
 	{"engine/applog", "an engine for tests: one folder, and one line in a list", []string{
 		"base/inputerror", "base/vtime", "base/units", "record/timeline", "model/kernel",
-		"model/workload", "model/engine", "model/scenario", "judge/rules", "advise/plan", "engine/parts",
+		"model/workload", "model/database", "model/scenario", "judge/rules", "advise/plan", "engine/parts",
 	}},
 	{"engine/enginetest", "the conformance suite of all models of engines", []string{
 		"base/vtime", "base/random", "base/units", "model/volume", "model/kernel", "model/workload",
-		"model/engine",
+		"model/database",
 	}},
 	{"engine/etcd/etcdtest", "real etcd clusters for tests", []string{
 		"lab/process",
@@ -438,7 +438,7 @@ var layers = []Layer{
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
 		"base/inputerror", "judge/act", "judge/corerules", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "base/yamltree", "record/address",
 		"record/httpclient", "record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
-		"record/recognise", "model/catalog", "model/engine",
+		"record/recognise", "model/catalog", "model/database",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",

@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/record/amazon"
 	"plimsoll/internal/record/azure"
 	"plimsoll/internal/record/google"
@@ -36,7 +36,7 @@ const (
 )
 
 func opener() *recognise.Opener {
-	return recognise.For(engines.All().Sources()).With(amazon.Cloud{}, azure.Cloud{}, google.Cloud{})
+	return recognise.For(engine.All().Sources()).With(amazon.Cloud{}, azure.Cloud{}, google.Cloud{})
 }
 
 // formats finds the files of the repository that are sources, by their recognised kind. A new reader is

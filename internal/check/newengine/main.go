@@ -88,7 +88,7 @@ func write(root, name string, out io.Writer) error {
 	fmt.Fprintf(out, `
 Now:
   1. go test ./%[2]s
-  2. enter &%[1]s.Engine in All of internal/engine/engines.go, and its row in the table of
+  2. enter &%[1]s.Engine in All of internal/engine/engine.go, and its row in the table of
      internal/check/archtest/table_test.go; then plimsoll simulate knows the engine
   3. replace every TODO: git grep -n --untracked TODO -- %[2]s
   4. rules: a folder %[2]s/judge with their list, then make new-rule RULE=%[1]s/CLAIM

@@ -22,7 +22,7 @@ func TestNewEngine(t *testing.T) {
 	if err := write(root, "mystore", &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "enter &mystore.Engine in All of internal/engine/engines.go") {
+	if !strings.Contains(out.String(), "enter &mystore.Engine in All of internal/engine/engine.go") {
 		t.Errorf("the next step is missing in\n%s", &out)
 	}
 	if err := write(root, "mystore", &out); err == nil || !strings.Contains(err.Error(), "exists already") {

@@ -20,7 +20,7 @@ const root = "../../.."
 // models lists the packages whose results depend only on a seed.
 var models = []string{
 	"./internal/base/random/...", "./internal/base/vtime/...", "./internal/model/volume/...", "./internal/model/catalog", "./internal/model/workload/...",
-	"./internal/model/kernel/...", "./internal/model/engine/...", "./internal/engine/mongodb/model", "./internal/engine/etcd/model", "./internal/engine/postgres/model",
+	"./internal/model/kernel/...", "./internal/model/database/...", "./internal/engine/mongodb/model", "./internal/engine/etcd/model", "./internal/engine/postgres/model",
 	"./internal/engine/iris/model", "./internal/engine/streams/model", "./internal/model/simulate/...",
 }
 

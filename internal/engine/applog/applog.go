@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/workload"
 )
@@ -29,19 +29,19 @@ type pending struct {
 // A model is the engine in virtual time.
 type model struct {
 	cfg       Config
-	env       *engine.Env
+	env       *database.Env
 	log, data *kernel.File
 	end       units.Size // of the data in the log's file
 
 	syncing, waiting []pending
 	busy             bool // a sync is in progress
 
-	cycles  []engine.Cycle
+	cycles  []database.Cycle
 	appends int64
 	waited  int64 // total nanoseconds of the acknowledged appends
 }
 
-func newModel(cfg *Config, env *engine.Env) (*model, error) {
+func newModel(cfg *Config, env *database.Env) (*model, error) {
 	data, log := env.Volume("data"), env.Volume("log", "data")
 	if data == nil {
 		return nil, errors.New("applog needs a volume named data")
@@ -63,7 +63,7 @@ type (
 func (m *model) Do(op workload.Op) {
 	now := m.env.Clock.Now()
 	if !op.Kind.Writes() {
-		m.env.Client.Done(now, &op, &engine.Waits{})
+		m.env.Client.Done(now, &op, &database.Waits{})
 		return
 	}
 	if m.end+op.Size > logFile {
@@ -92,11 +92,11 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 	for i := range m.syncing {
 		p := &m.syncing[i]
 		// In the order in which an append met them: the sync before its own, then the device.
-		var w engine.Waits
-		w[engine.WaitLogTurn] = int64(began.Sub(p.since))
-		w[engine.WaitLogQueue] = int64(s.Queue)
-		w[engine.WaitLogLimit] = int64(s.Limit)
-		w[engine.WaitLogDevice] = int64(s.Device)
+		var w database.Waits
+		w[database.WaitLogTurn] = int64(began.Sub(p.since))
+		w[database.WaitLogQueue] = int64(s.Queue)
+		w[database.WaitLogLimit] = int64(s.Limit)
+		w[database.WaitLogDevice] = int64(s.Device)
 		m.appends++
 		m.waited += int64(now.Sub(p.since))
 		m.env.Client.Done(now, &p.op, &w)
@@ -111,7 +111,7 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 // Fire starts a compaction: it writes all live data to the page cache and syncs it.
 func (t *compactionTurn) Fire(now vtime.Instant, _ uint64) {
 	m := (*model)(t)
-	m.cycles = append(m.cycles, engine.Cycle{Start: now, End: vtime.Never, Dirty: int64(m.cfg.Live)})
+	m.cycles = append(m.cycles, database.Cycle{Start: now, End: vtime.Never, Dirty: int64(m.cfg.Live)})
 	m.data.Write(0, m.cfg.Live)
 	m.data.Sync((*compactionDone)(m), 0)
 }
@@ -125,8 +125,8 @@ func (t *compactionDone) Fire(now vtime.Instant, _ uint64) {
 }
 
 // Metrics returns the metrics that the engine's exporter would report.
-func (m *model) Metrics() []engine.Metric {
-	return []engine.Metric{{Name: metricAppends}, {Name: metricAppendSeconds}, {Name: metricCompacting}}
+func (m *model) Metrics() []database.Metric {
+	return []database.Metric{{Name: metricAppends}, {Name: metricAppendSeconds}, {Name: metricCompacting}}
 }
 
 // Sample returns the current values of Metrics.
@@ -138,7 +138,7 @@ func (m *model) Sample(values []float64) {
 }
 
 // Cycles returns the compactions so far.
-func (m *model) Cycles() []engine.Cycle { return m.cycles }
+func (m *model) Cycles() []database.Cycle { return m.cycles }
 
 // Names of the engine's metrics.
 const (

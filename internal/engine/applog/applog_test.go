@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/advise/prove"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/applog"
 	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
@@ -26,7 +26,7 @@ import (
 
 // all is the list of engines with one more entry. That entry and this folder are all that the program
 // contains about the engine.
-var all = append(engines.All(), &applog.Engine)
+var all = append(engine.All(), &applog.Engine)
 
 const deployed = `
 plimsoll: 1

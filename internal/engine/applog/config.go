@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/engine/parts"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
@@ -60,21 +60,21 @@ var fieldDocs []byte
 // Engine is the append-only log.
 var Engine = parts.Engine{
 	Engine: scenario.Engine{
-		Traits: engine.Traits{
+		Traits: database.Traits{
 			Key: "applog", Product: "Append-only log", Database: "applog", Cycle: "compaction",
-			Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
+			Volumes:   []database.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
 			About:     "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has its own.",
 			FieldDocs: fieldDocs,
 		},
 		NewConfig: func() scenario.Config {
 			return &Config{Compaction: units.Duration(30 * time.Second), Live: 256 * units.MiB}
 		},
-		NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+		NewModel: func(cfg scenario.Config, env *database.Env) (database.Model,
 			error) {
 			return newModel(cfg.(*Config), env)
 		},
 		CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Compaction.Std() },
-		Evidence:    engine.Evidence{Text: "the engine exists in tests only"},
+		Evidence:    database.Evidence{Text: "the engine exists in tests only"},
 	},
 	Rules: knowledge,
 	Plan:  profile,

@@ -29,7 +29,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -42,7 +42,7 @@ type Case struct {
 	// Host is its host; nil: four cores, 16 GiB, the kernel's defaults.
 	Host *kernel.Config
 	// New makes the engine.
-	New func(env engine.Env) (engine.Model, error)
+	New func(env database.Env) (database.Model, error)
 	// Op makes the n-th operation, except for its time.
 	Op func(n uint64, chance *random.Stream) workload.Op
 	// Rate is the number of operations per second (200), and For the duration of the load (90 s).
@@ -149,14 +149,14 @@ func (c Case) filled() Case {
 // answer is the part of an acknowledgement that is compared between runs.
 type answer struct {
 	given, done vtime.Instant
-	waits       engine.Waits
+	waits       database.Waits
 }
 
 // run is an engine under load.
 type run struct {
 	Case
 	clock   vtime.Clock
-	engine  engine.Model
+	engine  database.Model
 	chance  *random.Stream
 	period  time.Duration // of sampling
 	until   vtime.Instant // end of the load
@@ -168,9 +168,9 @@ type run struct {
 	log     []answer
 	wrong   map[string]int
 	texts   []string
-	metrics []engine.Metric
+	metrics []database.Metric
 	values  []float64
-	cycles  []engine.Cycle
+	cycles  []database.Cycle
 }
 
 func (c Case) open(v volume.Config, seed random.Seed, period time.Duration) (*run, error) {
@@ -188,7 +188,7 @@ func (c Case) open(v volume.Config, seed random.Seed, period time.Duration) (*ru
 		devices = append(devices, host.Attach(name, q))
 	}
 
-	e, err := c.New(engine.Env{Clock: &r.clock, Host: host, Seed: seed, Client: r, Volumes: devices})
+	e, err := c.New(database.Env{Clock: &r.clock, Host: host, Seed: seed, Client: r, Volumes: devices})
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (r *run) Fire(now vtime.Instant, _ uint64) {
 }
 
 // Done checks an acknowledgement.
-func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (r *run) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	given, ok := r.open[op.At]
 	// The key is the time of arrival, which the test makes unique.
 	if !ok {
@@ -253,7 +253,7 @@ func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	for k, x := range w {
 		sum += x
 		if x < 0 {
-			r.fail("waits", "%s is %d ns", engine.Wait(k), x)
+			r.fail("waits", "%s is %d ns", database.Wait(k), x)
 		}
 	}
 
@@ -379,7 +379,7 @@ func (r *run) problems() []string {
 		}
 	}
 
-	equal := func(a, b engine.Metric) bool { return a.Name == b.Name && slices.Equal(a.Labels, b.Labels) }
+	equal := func(a, b database.Metric) bool { return a.Name == b.Name && slices.Equal(a.Labels, b.Labels) }
 	if !slices.EqualFunc(r.metrics, r.engine.Metrics(), equal) {
 		r.fail("names", "the names change")
 	}

@@ -7,7 +7,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
 )
@@ -15,7 +15,7 @@ import (
 // faulty acknowledges everything after a millisecond, except for one fault.
 type faulty struct {
 	fault  string
-	env    engine.Env
+	env    database.Env
 	n      int
 	ops    []workload.Op
 	sample int
@@ -28,7 +28,7 @@ func (f *faulty) Do(op workload.Op) {
 
 func (f *faulty) Fire(now vtime.Instant, i uint64) {
 	f.n++
-	op, w := f.ops[i], engine.Waits{engine.WaitCPU: 1e6}
+	op, w := f.ops[i], database.Waits{database.WaitCPU: 1e6}
 
 	odd := f.n == 500
 	switch {
@@ -41,15 +41,15 @@ func (f *faulty) Fire(now vtime.Instant, i uint64) {
 	case f.fault == "time" && odd:
 		now++
 	case f.fault == "waits" && odd:
-		w[engine.WaitRead] = 1
+		w[database.WaitRead] = 1
 	case f.fault == "two runs" && odd && f.sample > 3:
-		w[engine.WaitCPU]--
+		w[database.WaitCPU]--
 	}
 
 	f.env.Client.Done(now, &op, &w)
 }
 
-func (f *faulty) Metrics() []engine.Metric {
+func (f *faulty) Metrics() []database.Metric {
 	name := "operations_total"
 	switch {
 	case f.fault == "names" && f.n > 500:
@@ -57,7 +57,7 @@ func (f *faulty) Metrics() []engine.Metric {
 	case f.fault == "names no series":
 		name = "2much"
 	}
-	return []engine.Metric{{Name: name, Labels: []string{"kind", "all"}}}
+	return []database.Metric{{Name: name, Labels: []string{"kind", "all"}}}
 }
 
 func (f *faulty) Sample(values []float64) {
@@ -71,8 +71,8 @@ func (f *faulty) Sample(values []float64) {
 	}
 }
 
-func (f *faulty) Cycles() []engine.Cycle {
-	c := []engine.Cycle{{Start: 1, End: 2}, {Start: 5, End: vtime.Never}}
+func (f *faulty) Cycles() []database.Cycle {
+	c := []database.Cycle{{Start: 1, End: 2}, {Start: 5, End: vtime.Never}}
 	if f.fault == "cycles" {
 		c[1].Start = 1
 	}
@@ -84,7 +84,7 @@ func TestFaultsAreFound(t *testing.T) {
 	for _, fault := range []string{"", "lost", "acknowledged", "changed", "time", "waits", "two runs", "names", "names no series", "sample", "counter", "cycles"} {
 		c := Case{
 			Volumes: []string{"data"}, For: 10 * time.Second, Drain: time.Second,
-			New: func(env engine.Env) (engine.Model, error) { return &faulty{fault: fault, env: env}, nil },
+			New: func(env database.Env) (database.Model, error) { return &faulty{fault: fault, env: env}, nil },
 			Op: func(_ uint64, chance *random.Stream) workload.Op {
 				return workload.Op{Kind: workload.Update, Key: chance.Below(10)}
 			},

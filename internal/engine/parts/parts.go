@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/recognise"
 )
@@ -66,11 +66,11 @@ type Engine struct {
 type List []*Engine
 
 // with returns the engines that have a part.
-func with[P any](all List, part func(e *Engine) (p P, has bool)) []engine.With[P] {
-	var out []engine.With[P]
+func with[P any](all List, part func(e *Engine) (p P, has bool)) []database.With[P] {
+	var out []database.With[P]
 	for _, e := range all {
 		if p, has := part(e); has {
-			out = append(out, engine.With[P]{Traits: e.Traits, Part: p})
+			out = append(out, database.With[P]{Traits: e.Traits, Part: p})
 		}
 	}
 	return out
@@ -112,17 +112,17 @@ func (l List) Rules() []rules.Knowledge {
 }
 
 // Starts returns the parts for writing first scenarios.
-func (l List) Starts() []engine.With[*starter.Template] {
+func (l List) Starts() []database.With[*starter.Template] {
 	return with(l, func(e *Engine) (*starter.Template, bool) { return e.Start, e.Start != nil })
 }
 
 // Fits returns the parts for fitting scenarios.
-func (l List) Fits() []engine.With[*fit.Engine] {
+func (l List) Fits() []database.With[*fit.Engine] {
 	return with(l, func(e *Engine) (*fit.Engine, bool) { return e.Fit, e.Fit != nil })
 }
 
 // Plans returns the parts for planning.
-func (l List) Plans() []engine.With[plan.Profiler] {
+func (l List) Plans() []database.With[plan.Profiler] {
 	return with(l, func(e *Engine) (plan.Profiler, bool) { return e.Plan, e.Plan != nil })
 }
 
@@ -142,7 +142,7 @@ func (l List) Deployments() emit.Engines {
 }
 
 // Containers returns the parts for discovering engines in a cluster.
-func (l List) Containers() []engine.With[discover.Engine] {
+func (l List) Containers() []database.With[discover.Engine] {
 	return with(l, func(e *Engine) (d discover.Engine, has bool) {
 		if e.Container == nil {
 			return d, false
@@ -165,12 +165,12 @@ func (l List) Rollouts() rollout.Engines {
 }
 
 // Labs returns the parts for running in the lab.
-func (l List) Labs() []engine.With[*lab.Engine] {
+func (l List) Labs() []database.With[*lab.Engine] {
 	return with(l, func(e *Engine) (*lab.Engine, bool) { return e.Lab, e.Lab != nil })
 }
 
 // Existing returns the parts for using servers that already run.
-func (l List) Existing() []engine.With[*existing.Engine] {
+func (l List) Existing() []database.With[*existing.Engine] {
 	return with(l, func(e *Engine) (*existing.Engine, bool) { return e.Existing, e.Existing != nil })
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/accuracy"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/scenario"
@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/testkit"
 )
 
-var language = scenario.NewLanguage(engines.All().Models(), nil)
+var language = scenario.NewLanguage(engine.All().Models(), nil)
 
 // samplings are the periods of a live source, of the usual exporter and of the usual Prometheus.
 var samplings = []time.Duration{time.Second, 10 * time.Second, 15 * time.Second}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/rules"
 )
@@ -27,7 +27,7 @@ func TestOrderOfJudging(t *testing.T) {
 		}
 	}
 
-	all := corerules.NewPack(engines.All().Rules()).Rules()
+	all := corerules.NewPack(engine.All().Rules()).Rules()
 	if !slices.IsSortedFunc(all, func(a, b rules.Rule) int { return stage(a) - stage(b) }) {
 		for _, r := range all {
 			t.Log(stage(r), r.ID)
@@ -38,7 +38,7 @@ func TestOrderOfJudging(t *testing.T) {
 
 // The core needs no engine: without one, its rules are the same, and each has a script in this folder.
 func TestCoreAlone(t *testing.T) {
-	alone, all := corerules.NewPack(nil), corerules.NewPack(engines.All().Rules())
+	alone, all := corerules.NewPack(nil), corerules.NewPack(engine.All().Rules())
 	var ids, core []string
 	for _, r := range alone.Rules() {
 		ids = append(ids, r.ID)

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
@@ -66,7 +66,7 @@ var events = []event{
 func simulated(tb testing.TB, sets ...string) []recording.Series {
 	tb.Helper()
 	ctx := context.Background()
-	sc, err := scenario.NewLanguage(engines.All().Models(), nil).Parse("days.yaml", []byte(usually), sets)
+	sc, err := scenario.NewLanguage(engine.All().Models(), nil).Parse("days.yaml", []byte(usually), sets)
 	if err != nil {
 		tb.Fatal(err)
 	}

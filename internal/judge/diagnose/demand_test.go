@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recognise"
@@ -207,7 +207,7 @@ func TestFieldDips(t *testing.T) {
 // fieldReport diagnoses a file.
 func fieldReport(t *testing.T, path string) *diagnose.Report {
 	t.Helper()
-	input, err := recognise.For(engines.All().Sources()).Open(t.Context(), path, recognise.OpenOptions{})
+	input, err := recognise.For(engine.All().Sources()).Open(t.Context(), path, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

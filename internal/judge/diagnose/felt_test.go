@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
@@ -20,7 +20,7 @@ import (
 func TestFeltIsWhatIsJudged(t *testing.T) {
 	var in []recording.Reader
 	for _, name := range []string{"postgres.prom.gz", "node.prom.gz", "iostat.log"} {
-		input, err := recognise.For(engines.All().Sources()).Open(t.Context(), "../../../examples/postgres-checkpoint/"+name, recognise.OpenOptions{})
+		input, err := recognise.For(engine.All().Sources()).Open(t.Context(), "../../../examples/postgres-checkpoint/"+name, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
@@ -160,7 +160,7 @@ func iostat(t *testing.T, step, length time.Duration, device string, of func(s f
 		t.Fatal(err)
 	}
 
-	input, err := recognise.For(engines.All().Sources()).Open(t.Context(), path, recognise.OpenOptions{})
+	input, err := recognise.For(engine.All().Sources()).Open(t.Context(), path, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
@@ -55,7 +55,7 @@ func TestLayersOfTheField(t *testing.T) {
 			t.Skip("no field data next to the checkout")
 		}
 
-		input, err := recognise.For(engines.All().Sources()).Open(t.Context(), folder+name, recognise.OpenOptions{})
+		input, err := recognise.For(engine.All().Sources()).Open(t.Context(), folder+name, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

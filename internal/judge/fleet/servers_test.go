@@ -22,8 +22,8 @@ import (
 	"plimsoll/internal/testkit"
 )
 
-// An engine is a metrics server under test, with its programs.
-type engine struct {
+// A metricsServer is a metrics server under test, with its programs.
+type metricsServer struct {
 	name     string
 	write    string // where samples are pushed
 	read     string
@@ -31,7 +31,7 @@ type engine struct {
 }
 
 // peak returns the programs' total peak memory, in bytes.
-func (e *engine) peak(t testing.TB) (sum int64) {
+func (e *metricsServer) peak(t testing.TB) (sum int64) {
 	for _, p := range e.programs {
 		sum += peakOf(t, p.cmd.Process.Pid)
 	}
@@ -60,7 +60,7 @@ func peakOf(t testing.TB, pid int) int64 {
 }
 
 // cpu returns the programs' total processor time.
-func (e *engine) cpu(t testing.TB) (sum time.Duration) {
+func (e *metricsServer) cpu(t testing.TB) (sum time.Duration) {
 	for _, p := range e.programs {
 		sum += cpuOf(t, p.cmd.Process.Pid)
 	}
@@ -155,7 +155,7 @@ func ready(t testing.TB, p *program, url string) {
 }
 
 // prometheus starts Debian's Prometheus with rule files.
-func prometheus(t testing.TB, ruleFiles ...string) *engine {
+func prometheus(t testing.TB, ruleFiles ...string) *metricsServer {
 	path, err := exec.LookPath("prometheus")
 	if err != nil {
 		t.Skip("no prometheus here (Debian: prometheus)")
@@ -175,10 +175,10 @@ func prometheus(t testing.TB, ruleFiles ...string) *engine {
 	p := start(t, path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+at,
 		"--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=100y")
 	ready(t, p, "http://"+at+"/-/ready")
-	return &engine{name: "Prometheus", write: "http://" + at + "/api/v1/write", read: "http://" + at, programs: []*program{p}}
+	return &metricsServer{name: "Prometheus", write: "http://" + at + "/api/v1/write", read: "http://" + at, programs: []*program{p}}
 }
 
-func victoria(t testing.TB) *engine {
+func victoria(t testing.TB) *metricsServer {
 	path, err := exec.LookPath("victoria-metrics")
 	if err != nil {
 		t.Skip("no victoria-metrics here (Debian: victoria-metrics)")
@@ -186,7 +186,7 @@ func victoria(t testing.TB) *engine {
 	at := free(t)
 	p := start(t, path, "-storageDataPath="+t.TempDir(), "-httpListenAddr="+at, "-retentionPeriod=100y")
 	ready(t, p, "http://"+at+"/health")
-	return &engine{name: "VictoriaMetrics", write: "http://" + at + "/api/v1/write", read: "http://" + at, programs: []*program{p}}
+	return &metricsServer{name: "VictoriaMetrics", write: "http://" + at + "/api/v1/write", read: "http://" + at, programs: []*program{p}}
 }
 
 func thanosPath(t testing.TB) string {
@@ -202,9 +202,9 @@ func thanosPath(t testing.TB) string {
 
 // thanos starts the given number of receivers in a hashring, and a query over them and other
 // endpoints.
-func thanos(t testing.TB, receivers int, others ...string) *engine {
+func thanos(t testing.TB, receivers int, others ...string) *metricsServer {
 	path := thanosPath(t)
-	e := &engine{name: fmt.Sprintf("Thanos, %d receivers", receivers)}
+	e := &metricsServer{name: fmt.Sprintf("Thanos, %d receivers", receivers)}
 	if receivers == 1 {
 		e.name = "Thanos, 1 receiver"
 	}
@@ -253,7 +253,7 @@ func thanos(t testing.TB, receivers int, others ...string) *engine {
 }
 
 // await waits until the query sees its stores.
-func (e *engine) await(t testing.TB, stores int) {
+func (e *metricsServer) await(t testing.TB, stores int) {
 	t.Helper()
 	for range 300 {
 		resp, err := http.Get(e.read + "/api/v1/stores") //nolint:noctx // as in ready
@@ -289,8 +289,8 @@ func TestEngines(t *testing.T) {
 	if underRace {
 		t.Skip("an hour of many series; held without the race detector")
 	}
-	for name, open := range map[string]func(testing.TB) *engine{
-		"prometheus": func(t testing.TB) *engine { return prometheus(t) }, "victoria-metrics": victoria, "thanos": func(t testing.TB) *engine { return thanos(t, 2) },
+	for name, open := range map[string]func(testing.TB) *metricsServer{
+		"prometheus": func(t testing.TB) *metricsServer { return prometheus(t) }, "victoria-metrics": victoria, "thanos": func(t testing.TB) *metricsServer { return thanos(t, 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := open(t)
@@ -302,7 +302,7 @@ func TestEngines(t *testing.T) {
 }
 
 // diagnose waits until all pushed samples can be queried, and diagnoses them.
-func (e *engine) diagnose(t testing.TB, f *synthetic, parallel int) *fleet.Report {
+func (e *metricsServer) diagnose(t testing.TB, f *synthetic, parallel int) *fleet.Report {
 	t.Helper()
 	for range 300 {
 		r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: testkit.Pack(), Parallel: parallel, Force: true})
@@ -319,7 +319,7 @@ func (e *engine) diagnose(t testing.TB, f *synthetic, parallel int) *fleet.Repor
 }
 
 // visible waits until the last pushed sample can be queried.
-func (e *engine) visible(t testing.TB, f *synthetic) {
+func (e *metricsServer) visible(t testing.TB, f *synthetic) {
 	t.Helper()
 	names := f.names()
 	for range 300 {
@@ -349,8 +349,8 @@ func BenchmarkClusters(b *testing.B) {
 	var table bytes.Buffer
 	fmt.Fprintf(&table, "| engine | push | diagnosis, 1 at a time | 4 at a time | CPU of the engine | CPU of plimsoll | peak of the engine | peak of plimsoll |\n|---|---|---|---|---|---|---|---|\n")
 
-	for _, open := range []func(testing.TB) *engine{func(t testing.TB) *engine { return prometheus(t) }, victoria,
-		func(t testing.TB) *engine { return thanos(t, 1) }, func(t testing.TB) *engine { return thanos(t, 2) }} {
+	for _, open := range []func(testing.TB) *metricsServer{func(t testing.TB) *metricsServer { return prometheus(t) }, victoria,
+		func(t testing.TB) *metricsServer { return thanos(t, 1) }, func(t testing.TB) *metricsServer { return thanos(t, 2) }} {
 		b.Run("", func(t *testing.B) {
 			e := open(t)
 			f := newSynthetic(bases, clusters, recently(day), day)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -105,7 +105,7 @@ func TestEngineNamesMatchRegistry(t *testing.T) {
 		known := func(x *parts.Engine) bool {
 			return x.Database == e.Database && x.Product == e.Product
 		}
-		if !slices.ContainsFunc(engines.All(), known) {
+		if !slices.ContainsFunc(engine.All(), known) {
 			t.Errorf("%s (%s) is not the name of an engine", e.Database, e.Product)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -85,7 +85,7 @@ type Inspection struct {
 type Kinds []Addresses
 
 // KindsOf returns the kinds of some engines.
-func KindsOf(able []engine.With[*Engine]) Kinds {
+func KindsOf(able []database.With[*Engine]) Kinds {
 	var k Kinds
 	for _, e := range able {
 		k = append(k, e.Part.Addresses)

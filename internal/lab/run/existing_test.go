@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/etcd/etcdtest"
 	etcd "plimsoll/internal/engine/etcd/server"
 	postgresmodel "plimsoll/internal/engine/postgres/model"
@@ -53,7 +53,7 @@ func parsed(t *testing.T, engine string) *scenario.Scenario {
 
 func parsedAddress(t *testing.T, text string) *existing.Address {
 	t.Helper()
-	a, err := existing.KindsOf(engines.All().Existing()).Parse(text, func(string) string { return "" })
+	a, err := existing.KindsOf(engine.All().Existing()).Parse(text, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

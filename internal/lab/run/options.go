@@ -5,7 +5,7 @@ package run
 import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
@@ -37,7 +37,7 @@ type Options struct {
 	// Existing means that Server is an existing server; nil: mount volumes and start an engine on
 	// them.
 	Existing *Existing
-	Engines  []engine.With[*lab.Engine]
+	Engines  []database.With[*lab.Engine]
 	// Server creates the engine; nil: the scenario's.
 	Server func(sc *scenario.Scenario) (lab.Server, error)
 	// Daemon starts the process that serves the volumes; nil: this program's `lab serve`.

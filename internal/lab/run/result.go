@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/loadgen"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/simulate"
 )
 
@@ -57,11 +57,11 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 }
 
 // observed returns the checkpoints in workload time.
-func (x *experiment) observed() []engine.Cycle {
+func (x *experiment) observed() []database.Cycle {
 	slices.SortFunc(x.cycles, func(a, b lab.Cycle) int { return a.From.Compare(b.From) })
-	out := make([]engine.Cycle, len(x.cycles))
+	out := make([]database.Cycle, len(x.cycles))
 	for i, c := range x.cycles {
-		out[i] = engine.Cycle{Start: x.load.At(c.From), End: vtime.Never}
+		out[i] = database.Cycle{Start: x.load.At(c.From), End: vtime.Never}
 		if !c.To.IsZero() {
 			out[i].End = x.load.At(c.To)
 		}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/blockdev"
 	"plimsoll/internal/lab/mount"
@@ -91,7 +91,7 @@ func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, 
 	})
 
 	return sc, Options{
-		Engines: engines.All().Labs(),
+		Engines: engine.All().Labs(),
 		File:    file, Daemon: []string{os.Args[0]}, Log: func(line string) { t.Log(line) },
 		Server: func(*scenario.Scenario) (lab.Server, error) { return server, nil },
 	}
@@ -330,7 +330,7 @@ func TestNoSuchServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), sc, Options{Engines: engines.All().Labs()}); err == nil || !strings.Contains(err.Error(), "the lab cannot run iris") {
+	if _, err := Run(t.Context(), sc, Options{Engines: engine.All().Labs()}); err == nil || !strings.Contains(err.Error(), "the lab cannot run iris") {
 		t.Error(err)
 	}
 }

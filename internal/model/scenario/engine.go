@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/workload"
 )
@@ -17,15 +17,15 @@ import (
 // An Engine is what scenarios and the simulator need from a storage engine. Its functions take settings
 // that NewConfig returned.
 type Engine struct {
-	engine.Traits
+	database.Traits
 	// NewConfig returns settings with the engine's defaults: a pointer to a struct with YAML tags.
 	NewConfig func() Config
 	// NewModel makes the engine from settings that Check accepted.
-	NewModel func(cfg Config, env *engine.Env) (engine.Model, error)
+	NewModel func(cfg Config, env *database.Env) (database.Model, error)
 	// ConfigKeys are settings under the names of the engine's own configuration.
 	ConfigKeys []ConfigKey
 	// Evidence says what the model was compared with.
-	Evidence engine.Evidence
+	Evidence database.Evidence
 
 	// CyclePeriod is the longest time from the start of one checkpoint, or its equivalent, to the start
 	// of the next, excluding the checkpoint's own duration; nil if they do not run on a schedule.
@@ -41,12 +41,12 @@ type Engine struct {
 	// SourceFacts are facts that settings add to a recording's source; nil: none.
 	SourceFacts func(cfg Config) map[string]string
 	// Queries find a result's figures in the engine's recordings.
-	Queries engine.Queries
+	Queries database.Queries
 	// DirtyMetric is the model's series for the bytes that its cache has yet to write; "" if there
 	// is none.
 	DirtyMetric string
 	// Reporting reads what the model reports about a run in addition to its series; nil: nothing.
-	Reporting *engine.Reporting
+	Reporting *database.Reporting
 }
 
 // A Config is an engine's settings in a scenario.
@@ -55,7 +55,7 @@ type Config interface {
 	Check() inputerror.List
 	// DataSize is the size of the data on its volume, 0 if unknown.
 	DataSize() units.Size
-	// CacheSize is the memory of the engine's own cache: its setting is [engine.Traits.Cache].
+	// CacheSize is the memory of the engine's own cache: its setting is [database.Traits.Cache].
 	CacheSize() units.Size
 	// Ask completes the workload with information about the data that only the settings have.
 	Ask(w *workload.Spec)
@@ -108,10 +108,10 @@ func (c *Chosen) Database() string {
 }
 
 // Volumes are the volumes that the engine uses with these settings, in the order of its traits.
-func (c *Chosen) Volumes() []engine.Role {
+func (c *Chosen) Volumes() []database.Role {
 	roles := slices.Clone(c.Traits.Volumes)
 	if c.Lacks != nil {
-		roles = slices.DeleteFunc(roles, func(r engine.Role) bool { return c.Lacks(c.Config, r.Name) })
+		roles = slices.DeleteFunc(roles, func(r database.Role) bool { return c.Lacks(c.Config, r.Name) })
 	}
 	return roles
 }

@@ -20,11 +20,11 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 )
 
-var language = scenario.NewLanguage(engines.All().Models(), nil)
+var language = scenario.NewLanguage(engine.All().Models(), nil)
 
 var update = flag.Bool("update", false, "write fields.json and the golden files anew")
 
@@ -50,7 +50,7 @@ func TestFieldDocs(t *testing.T) {
 	structs(reflect.TypeFor[scenario.Scenario](), all)
 	delete(all, reflect.TypeFor[scenario.Chosen]())
 	holdDocs(t, all, "fields.json", scenario.FieldsText, reflect.Type.String)
-	for _, e := range engines.All().Models() {
+	for _, e := range engine.All().Models() {
 		own := maps.Clone(all)
 		settings := reflect.TypeOf(e.NewConfig()).Elem()
 		structs(settings, own)

@@ -2,7 +2,7 @@ package simulate
 
 import (
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
@@ -10,7 +10,7 @@ import (
 // and what the operation that held the connection before had waited for.
 type queued struct {
 	at     vtime.Instant
-	behind engine.Waits
+	behind database.Waits
 }
 
 // A driver gives the engine its operations and learns when they are done.
@@ -19,7 +19,7 @@ type queued struct {
 // nanosecond, the second starts in the next.
 type driver struct {
 	clock  *vtime.Clock
-	engine engine.Model
+	engine database.Model
 	meter  *meter
 	end    vtime.Instant // no operation starts from then on
 
@@ -95,7 +95,7 @@ func (d *driver) Fire(vtime.Instant, uint64) {
 }
 
 // Done is called by the engine when an operation is acknowledged.
-func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (d *driver) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	if d.closed != nil {
 		client, ok := d.client[op.At]
 		if !ok {

@@ -3,7 +3,7 @@ package simulate
 import (
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
@@ -12,7 +12,7 @@ type meter struct {
 	from    vtime.Instant
 	end     vtime.Instant
 	pending []latency.Operation
-	cycles  func() []engine.Cycle
+	cycles  func() []database.Cycle
 
 	arrivals, unanswered, refused int64
 	open                          unanswered
@@ -20,7 +20,7 @@ type meter struct {
 	sorted                        latency.Sorter
 	waits                         [latency.Classes]waitSum
 	// of the operation acknowledged last, if [meter.done] worked them out
-	causes           engine.Waits
+	causes           database.Waits
 	sync, syncBefore syncWaits // of the latest syncs, and of those before
 	syncAt           vtime.Instant
 	before           shares // those of syncBefore, if known
@@ -35,8 +35,8 @@ type meter struct {
 type waitSum struct {
 	n       int64
 	latency int64
-	waits   engine.Waits
-	causes  engine.Waits // the same, handed on
+	waits   database.Waits
+	causes  database.Waits // the same, handed on
 }
 
 func newMeter(from, end vtime.Instant) *meter {
@@ -63,7 +63,7 @@ func (m *meter) refuse(op *workload.Op) {
 
 // done counts an acknowledged operation; wait is not nil if it waited for a connection. others reports
 // whether operations wait for the connection that it frees, because they need its causes.
-func (m *meter) done(now vtime.Instant, op *workload.Op, waits *engine.Waits, wait *queued, others bool) {
+func (m *meter) done(now vtime.Instant, op *workload.Op, waits *database.Waits, wait *queued, others bool) {
 	if now >= m.from {
 		m.doneInside++
 	}
@@ -112,7 +112,7 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, waits *engine.Waits, wa
 	}
 
 	if wait != nil {
-		s.waits[engine.WaitConnection] += int64(wait.at - op.At)
+		s.waits[database.WaitConnection] += int64(wait.at - op.At)
 	}
 }
 
@@ -121,22 +121,22 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, waits *engine.Waits, wa
 // held it waited for. Both are distributed in the proportions of those other waits: the waits of
 // the last sync completed before this one, and the waits of the operation that freed the
 // connection.
-func (m *meter) hand(op *workload.Op, w *engine.Waits, q *queued) {
+func (m *meter) hand(op *workload.Op, w *database.Waits, q *queued) {
 	m.causes = *w
-	if turn := w[engine.WaitLogTurn]; turn != 0 {
+	if turn := w[database.WaitLogTurn]; turn != 0 {
 		if b := &m.syncBefore; !m.known {
 			m.known = true
-			m.before = sharesOf(&engine.Waits{
-				engine.WaitLogQueue: b.queue, engine.WaitLogLimit: b.limit, engine.WaitLogDevice: b.device,
+			m.before = sharesOf(&database.Waits{
+				database.WaitLogQueue: b.queue, database.WaitLogLimit: b.limit, database.WaitLogDevice: b.device,
 			})
 		}
-		m.causes[engine.WaitLogTurn] = 0
-		spread(&m.causes, turn, &m.before, engine.WaitLogTurn)
+		m.causes[database.WaitLogTurn] = 0
+		spread(&m.causes, turn, &m.before, database.WaitLogTurn)
 	}
 
 	if q != nil {
 		behind := sharesOf(&q.behind)
-		spread(&m.causes, int64(q.at-op.At), &behind, engine.WaitConnection)
+		spread(&m.causes, int64(q.at-op.At), &behind, database.WaitConnection)
 	}
 }
 
@@ -144,8 +144,8 @@ func (m *meter) hand(op *workload.Op, w *engine.Waits, q *queued) {
 type syncWaits struct{ queue, limit, device int64 }
 
 // synced records the sync that an operation waited for.
-func (m *meter) synced(now vtime.Instant, w *engine.Waits) {
-	s := syncWaits{w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]}
+func (m *meter) synced(now vtime.Instant, w *database.Waits) {
+	s := syncWaits{w[database.WaitLogQueue], w[database.WaitLogLimit], w[database.WaitLogDevice]}
 	// All operations of one group commit finish at the same instant. Only the first of them counts
 	// as a new sync.
 	if s.queue|s.limit|s.device != 0 && now != m.syncAt {
@@ -156,11 +156,11 @@ func (m *meter) synced(now vtime.Instant, w *engine.Waits) {
 // shares are proportions of waits. For a sync they cover all operations that waited for it.
 type shares struct {
 	n    int
-	kind [engine.NumWaits]engine.Wait
-	part [engine.NumWaits]float64
+	kind [database.NumWaits]database.Wait
+	part [database.NumWaits]float64
 }
 
-func sharesOf(w *engine.Waits) (s shares) {
+func sharesOf(w *database.Waits) (s shares) {
 	sum := int64(0)
 	for _, x := range w {
 		sum += x
@@ -170,7 +170,7 @@ func sharesOf(w *engine.Waits) (s shares) {
 	}
 	for i, x := range w {
 		if x != 0 { // as most are
-			s.kind[s.n], s.part[s.n] = engine.Wait(i), float64(x)/float64(sum)
+			s.kind[s.n], s.part[s.n] = database.Wait(i), float64(x)/float64(sum)
 			s.n++
 		}
 	}
@@ -179,7 +179,7 @@ func sharesOf(w *engine.Waits) (s shares) {
 
 // spread adds time to waits in the proportions of others. Time that no proportion covers is counted
 // for the kind itself.
-func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
+func spread(to *database.Waits, time int64, as *shares, own database.Wait) {
 	rest := time
 	if time > 0 {
 		for i, kind := range as.kind[:as.n] {

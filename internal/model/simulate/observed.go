@@ -3,7 +3,7 @@ package simulate
 import (
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -15,7 +15,7 @@ type Observed struct {
 	// Asked counts the operations due in the measured time, answered or not. Refused counts those
 	// of them that found too many waiting.
 	Asked, Refused int64
-	Cycles         []engine.Cycle // in order; the last may have no end
+	Cycles         []database.Cycle // in order; the last may have no end
 	Volumes        []VolumeResult
 	Host           HostResult
 	// Series holds series other than latencies and checkpoints; nil: none are wanted.
@@ -26,7 +26,7 @@ type Observed struct {
 // for a real engine, and no model's error bar.
 func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	meter := newMeter(o.From, o.End)
-	meter.cycles, meter.drawn = func() []engine.Cycle { return o.Cycles }, o.Series != nil
+	meter.cycles, meter.drawn = func() []database.Cycle { return o.Cycles }, o.Series != nil
 
 	answered := int64(0)
 	for i := range o.Operations {

@@ -2,7 +2,7 @@ package simulate
 
 import (
 	"plimsoll/internal/base/latency"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/volume"
 )
 
@@ -21,8 +21,8 @@ type Result struct {
 	// display and not part of the JSON.
 	CycleWord string `json:"-"`
 	// Queries are the engine's queries. They are not part of the JSON.
-	Queries engine.Queries `json:"-"`
-	Seed    uint64         `json:"seed"`
+	Queries database.Queries `json:"-"`
+	Seed    uint64           `json:"seed"`
 	// Seconds is the virtual time that was measured, after WarmupSeconds.
 	Seconds       float64 `json:"seconds"`
 	WarmupSeconds float64 `json:"warmup_seconds"`

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 	"plimsoll/internal/record/recording"
@@ -17,7 +17,9 @@ import (
 // client breaks the cycle between engine and driver: each needs the other to be constructed.
 type client struct{ *driver }
 
-func (c *client) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) { c.driver.Done(now, op, w) }
+func (c *client) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
+	c.driver.Done(now, op, w)
+}
 
 // Run simulates a scenario and returns its result. It ends early, with the context's error, when
 // the context ends.

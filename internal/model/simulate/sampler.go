@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/record/recording"
 )
@@ -219,7 +219,7 @@ func (p *sampler) flush(ctx context.Context) error {
 func (p *sampler) delta(i int) float64 { return p.last[i] - p.first[i] }
 
 // cyclesIn returns the engine's cycles that were running at some time after from.
-func cyclesIn(cycles []engine.Cycle, from vtime.Instant) []engine.Cycle {
+func cyclesIn(cycles []database.Cycle, from vtime.Instant) []database.Cycle {
 	for i, c := range cycles {
 		if c.End > from {
 			return cycles[i:]

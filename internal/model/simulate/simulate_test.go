@@ -18,13 +18,13 @@ import (
 	"pgregory.net/rapid"
 
 	"plimsoll/internal/base/latency"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
 
-var language = scenario.NewLanguage(engines.All().Models(), nil)
+var language = scenario.NewLanguage(engine.All().Models(), nil)
 
 var update = flag.Bool("update", false, "rewrite golden files")
 

@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -80,7 +80,7 @@ func known(x float64) *float64 {
 	return &x
 }
 
-func sumCycles(cycles []engine.Cycle, measured *meter) Cycles {
+func sumCycles(cycles []database.Cycle, measured *meter) Cycles {
 	var out Cycles
 	var took, apart []float64
 	dirty := math.NaN()
@@ -174,8 +174,8 @@ func sumWaits(m *meter, all *Latency) []WaitResult {
 		}
 	}
 
-	for k := range engine.NumWaits {
-		row(engine.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] },
+	for k := range database.NumWaits {
+		row(database.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] },
 			func(w *waitSum) int64 { return w.causes[k] })
 	}
 

@@ -1,7 +1,7 @@
 package simulate
 
 import (
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/volume"
 )
@@ -67,7 +67,7 @@ func bill(r *Result, sc *scenario.Scenario) {
 }
 
 // plots are the series over the measured time.
-func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
+func plots(s *system, m *meter, p *sampler, cycles []database.Cycle) *Series {
 	cells := len(m.series.Cells)
 	out := &Series{EngineDirty: make([]*float64, cells), HostDirty: make([]*float64, cells),
 		Busy: map[string][]*float64{}}
@@ -104,7 +104,7 @@ func (s *Series) latencies(m *meter) {
 	}
 }
 
-func (s *Series) checkpoints(m *meter, cycles []engine.Cycle) {
+func (s *Series) checkpoints(m *meter, cycles []database.Cycle) {
 	s.Checkpoints = [][2]float64{}
 	for _, c := range cycles[:min(len(cycles), cyclesShown)] {
 		from, to := max(c.Start, m.from)-m.from, min(c.End, m.end)-m.from

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/volume"
@@ -16,16 +16,16 @@ type system struct {
 	hosts   []*kernel.Host
 	labels  [][]string // of each host's series
 	devices []*kernel.Device
-	engine  engine.Model
+	engine  database.Model
 
-	reporting   *engine.Reporting
+	reporting   *database.Reporting
 	dirtyMetric string
 }
 
 // build assembles a scenario whose clients have that many connections.
-func build(sc *scenario.Scenario, connections int, client engine.Client) (*system, error) {
+func build(sc *scenario.Scenario, connections int, client database.Client) (*system, error) {
 	s := &system{reporting: sc.Engine.Reporting, dirtyMetric: sc.Engine.DirtyMetric}
-	var members []engine.Member
+	var members []database.Member
 	for k := 1; k <= sc.MemberCount(); k++ {
 		label := func(name string) string { return sc.DeviceName(k, name) }
 		volumes, err := sc.Build(k, label)
@@ -33,7 +33,7 @@ func build(sc *scenario.Scenario, connections int, client engine.Client) (*syste
 			return nil, err
 		}
 
-		m := engine.Member{Name: sc.MemberName(k), Host: kernel.NewHost(sc.Host.Config, &s.clock, sc.Seed)}
+		m := database.Member{Name: sc.MemberName(k), Host: kernel.NewHost(sc.Host.Config, &s.clock, sc.Seed)}
 		for i, v := range sc.VolumesOf(k) {
 			m.Volumes = append(m.Volumes, m.Host.Attach(label(v.Name), volumes[i]))
 		}
@@ -48,7 +48,7 @@ func build(sc *scenario.Scenario, connections int, client engine.Client) (*syste
 		s.hosts, s.labels = append(s.hosts, m.Host), append(s.labels, own)
 	}
 
-	env := &engine.Env{Clock: &s.clock, Host: s.hosts[0], Seed: sc.Seed, Client: client, Volumes: s.devices,
+	env := &database.Env{Clock: &s.clock, Host: s.hosts[0], Seed: sc.Seed, Client: client, Volumes: s.devices,
 		Members: members, Connections: connections}
 	var err error
 	if s.engine, err = sc.Engine.NewModel(sc.Engine.Config, env); err != nil {

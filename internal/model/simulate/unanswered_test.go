@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
@@ -54,14 +54,14 @@ func TestUnanswered(t *testing.T) {
 func TestUnfinishedCounts(t *testing.T) {
 	const ms = vtime.Instant(1e6)
 	m := newMeter(0, 10_000*ms)
-	cycles := []engine.Cycle{{Start: 1000 * ms, End: 1187 * ms}, {Start: 6200 * ms, End: vtime.Never}}
-	m.cycles = func() []engine.Cycle { return cycles }
+	cycles := []database.Cycle{{Start: 1000 * ms, End: 1187 * ms}, {Start: 6200 * ms, End: vtime.Never}}
+	m.cycles = func() []database.Cycle { return cycles }
 
 	for i := range 1000 {
 		op := workload.Op{At: vtime.Instant(i) * ms, Kind: workload.Update}
 		m.arrived(&op)
 		if i < 993 {
-			m.done(op.At+3*ms, &op, &engine.Waits{}, nil, false)
+			m.done(op.At+3*ms, &op, &database.Waits{}, nil, false)
 		}
 	}
 

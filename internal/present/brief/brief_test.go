@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/present/brief"
@@ -228,7 +228,7 @@ func TestScreenOfExamples(t *testing.T) {
 func example(t *testing.T, folder string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	all := recognise.For(engines.All().Sources())
+	all := recognise.For(engine.All().Sources())
 	files, err := all.Expand(folder)
 	if err != nil {
 		t.Fatal(err)

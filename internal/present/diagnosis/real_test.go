@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/text"
 	"plimsoll/internal/record/recognise"
@@ -63,7 +63,7 @@ func oneWord(line string) bool {
 func diagnoseFile(t *testing.T, file string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	in, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
+	in, err := recognise.For(engine.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/vtime"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/mongodb"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/fleet"
@@ -192,7 +192,7 @@ func exampleProof() *prove.Report {
 
 func exampleWalk(t testing.TB) *casebook.Walk {
 	t.Helper()
-	c, err := casebook.Open("1", engines.All().Plans())
+	c, err := casebook.Open("1", engine.All().Plans())
 	if err != nil {
 		t.Fatal(err)
 	}

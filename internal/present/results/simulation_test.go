@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/check/golden"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/text"
 )
@@ -81,7 +81,7 @@ func simulated() *simulate.Result {
 			180,
 		), MonthlyVolumesUSD: at(40), Objectives: []simulate.ObjectiveResult{{Name: "write_p99", Wanted: 0.1, Got: at(1.8), Unit: "seconds"}},
 		ModelError: "p99s were off by up to 3.2 times", Warnings: []string{"The volume is faster than its instance."},
-		Queries: engine.Queries{
+		Queries: database.Queries{
 			CycleMedian: "quantile_over_time(0.5, cycle[$span])",
 			CycleNote:   "The median of samples.",
 		},

@@ -17,14 +17,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
 
 // opener supports all engines.
-var opener = recognise.For(engines.All().Sources())
+var opener = recognise.For(engine.All().Sources())
 
 func noEnv(string) string { return "" }
 

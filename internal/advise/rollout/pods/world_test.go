@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/pods"
-	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/etcd/clustertest"
 	"plimsoll/internal/record/kubeclient"
 )
@@ -161,7 +161,7 @@ func (w *world) claims() map[string]string {
 }
 
 func (w *world) options(at func(string)) pods.Options {
-	return pods.Options{Engines: engines.All().Deployments(), At: at, Every: 20 * time.Millisecond, Patience: patience}
+	return pods.Options{Engines: engine.All().Deployments(), At: at, Every: 20 * time.Millisecond, Patience: patience}
 }
 
 // attempt runs a rollout and kills it at its nth point, like SIGKILL: its goroutine ends there without any

@@ -4,7 +4,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 )
 
@@ -108,7 +108,7 @@ func (c *Cluster) backendStart(now vtime.Instant, m *member) {
 		if len(c.cycles) >= cyclesMax {
 			c.cycles = append(c.cycles[:0], c.cycles[cyclesMax/2:]...)
 		}
-		c.cycles = append(c.cycles, engine.Cycle{
+		c.cycles = append(c.cycles, database.Cycle{
 			Start: now, End: vtime.Never, Dirty: int64(pages * pageSize), Written: int64((pages + 1) * pageSize),
 			Requested: b.requested,
 		})

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -81,7 +81,7 @@ type checker struct {
 	sum, sq  float64
 }
 
-func (c *checker) Done(now vtime.Instant, op *workload.Op, _ *engine.Waits) {
+func (c *checker) Done(now vtime.Instant, op *workload.Op, _ *database.Waits) {
 	took := now.Sub(op.At)
 	c.n++
 	c.slowest = max(c.slowest, took)
@@ -238,7 +238,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 
-	if _, err := New(cfg, &engine.Env{Seed: random.Seed(1)}, nil); err == nil {
+	if _, err := New(cfg, &database.Env{Seed: random.Seed(1)}, nil); err == nil {
 		t.Error("New takes it")
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/workload"
 )
@@ -22,19 +22,19 @@ type Member struct {
 type Cluster struct {
 	cfg     Config
 	clock   *vtime.Clock
-	client  engine.Client
+	client  database.Client
 	members []member
 	leader  *member
 	log     raftLog
-	slots   engine.Slots
+	slots   database.Slots
 	done    doneCounts
 
 	loop    loop
 	applier applier
-	cycles  []engine.Cycle
+	cycles  []database.Cycle
 }
 
-var _ engine.Model = (*Cluster)(nil)
+var _ database.Model = (*Cluster)(nil)
 
 // doneCounts are the counters of requests.
 type doneCounts struct {
@@ -43,7 +43,7 @@ type doneCounts struct {
 
 // New creates a cluster that has been running for a while and is idle. cfg.Members must equal the
 // number of members.
-func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
+func New(cfg Config, env *database.Env, members []Member) (*Cluster, error) {
 	if l := cfg.Check(); len(l) > 0 {
 		return nil, fmt.Errorf("etcd: %w", l.Err())
 	}
@@ -103,7 +103,7 @@ func (c *Cluster) Fire(now vtime.Instant, arg uint64) {
 	case asked:
 		c.confirm(now, uint32(index))
 	case confirmed:
-		c.slots.At(uint32(index)).Spend(now, engine.WaitQuorum)
+		c.slots.At(uint32(index)).Spend(now, database.WaitQuorum)
 		c.reply(now, uint32(index))
 	case readied:
 		c.ready(now)
@@ -154,7 +154,7 @@ func (c *Cluster) Do(op workload.Op) {
 
 // confirm makes a read wait until a majority has confirmed the leader.
 func (c *Cluster) confirm(now vtime.Instant, slot uint32) {
-	c.slots.At(slot).Spend(now, engine.WaitCPU)
+	c.slots.At(slot).Spend(now, database.WaitCPU)
 	if c.cfg.Members == 1 {
 		c.reply(now, slot)
 		return
@@ -169,7 +169,7 @@ func (c *Cluster) reply(now vtime.Instant, slot uint32) {
 
 func (c *Cluster) acknowledge(now vtime.Instant, slot uint32) {
 	s := c.slots.At(slot)
-	s.Spend(now, engine.WaitCPU)
+	s.Spend(now, database.WaitCPU)
 	c.client.Done(now, &s.Op, &s.Waits)
 	c.slots.Give(slot)
 }
@@ -181,4 +181,4 @@ func (c *Cluster) entrySize(op *workload.Op) units.Size {
 
 // Cycles returns the leader's backend commits; in very long runs only the latest, up to
 // [cyclesMax].
-func (c *Cluster) Cycles() []engine.Cycle { return c.cycles }
+func (c *Cluster) Cycles() []database.Cycle { return c.cycles }

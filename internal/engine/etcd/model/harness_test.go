@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -29,7 +29,7 @@ type harness struct {
 	issued  int
 	latency []time.Duration
 	at      []vtime.Instant
-	waits   engine.Waits
+	waits   database.Waits
 	over    int // operations whose waits do not add up to their latency
 	quota   int // operations that may still be sent; 0: any number
 	check   func(now vtime.Instant)
@@ -98,14 +98,14 @@ func newHarness(t testing.TB, bc harnessConfig) *harness {
 }
 
 // env is what New needs in addition to the members.
-func (b *harness) env() *engine.Env { return &engine.Env{Clock: b.clock, Seed: 1, Client: b} }
+func (b *harness) env() *database.Env { return &database.Env{Clock: b.clock, Seed: 1, Client: b} }
 
 func (b *harness) put() {
 	b.issued++
 	b.cluster.Do(workload.Op{At: b.clock.Now(), Kind: workload.Update, Key: b.chance.Below(1 << 30), Size: b.payload})
 }
 
-func (b *harness) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (b *harness) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	took := now.Sub(op.At)
 	b.latency = append(b.latency, took)
 	b.at = append(b.at, now)
@@ -140,7 +140,7 @@ func (b *harness) closedLoop(n int, d time.Duration) float64 {
 		b.put()
 	}
 	b.clock.Run(b.clock.Now().Add(time.Second))
-	b.latency, b.at, b.waits = b.latency[:0], b.at[:0], engine.Waits{}
+	b.latency, b.at, b.waits = b.latency[:0], b.at[:0], database.Waits{}
 	b.clock.Run(b.clock.Now().Add(d))
 	return float64(len(b.latency)) / d.Seconds()
 }

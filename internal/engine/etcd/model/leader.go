@@ -3,7 +3,7 @@ package model
 import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // A loop is the leader's raft loop.
@@ -19,7 +19,7 @@ type loop struct {
 // propose appends an entry to the leader's log.
 func (c *Cluster) propose(now vtime.Instant, i uint32) {
 	s := c.slots.At(i)
-	s.Spend(now, engine.WaitCPU)
+	s.Spend(now, database.WaitCPU)
 	c.log.append(i, c.entrySize(&s.Op), c.kept())
 	c.kick(now)
 }
@@ -54,11 +54,11 @@ func (c *Cluster) kick(now vtime.Instant) {
 	m.to = c.log.within(m.synced, c.log.last, c.cfg.MaxMessage)
 
 	for i := m.synced + 1; i <= m.to; i++ {
-		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitLogTurn)
+		c.slots.At(c.log.at(i).slot).Spend(now, database.WaitLogTurn)
 	}
 
 	for i := l.picked + 1; i <= l.committed; i++ {
-		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitLogTurn)
+		c.slots.At(c.log.at(i).slot).Spend(now, database.WaitLogTurn)
 	}
 
 	// The CPU time of messages since the last turn delays this one.
@@ -74,11 +74,11 @@ func (c *Cluster) kick(now vtime.Instant) {
 func (c *Cluster) ready(now vtime.Instant) {
 	m, l := c.leader, &c.loop
 	for i := l.handed + 1; i <= l.picked; i++ {
-		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitCPU)
+		c.slots.At(c.log.at(i).slot).Spend(now, database.WaitCPU)
 	}
 
 	for i := m.synced + 1; i <= m.to; i++ {
-		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitCPU)
+		c.slots.At(c.log.at(i).slot).Spend(now, database.WaitCPU)
 	}
 
 	m.received = m.to
@@ -108,7 +108,7 @@ func (c *Cluster) ready(now vtime.Instant) {
 func (c *Cluster) sync(now vtime.Instant, m *member) {
 	if m == c.leader {
 		for i := m.synced + 1; i <= m.to; i++ {
-			c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitThrottle)
+			c.slots.At(c.log.at(i).slot).Spend(now, database.WaitThrottle)
 		}
 	}
 	m.wal.began = now
@@ -132,9 +132,9 @@ func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 	limit := min(max(int64(stats.Limit), 0), int64(took)-queue)
 	for i := m.synced + 1; i <= m.to; i++ {
 		s := c.slots.At(c.log.at(i).slot)
-		s.Waits[engine.WaitLogQueue] += queue
-		s.Waits[engine.WaitLogLimit] += limit
-		s.Waits[engine.WaitLogDevice] += int64(took) - queue - limit
+		s.Waits[database.WaitLogQueue] += queue
+		s.Waits[database.WaitLogLimit] += limit
+		s.Waits[database.WaitLogDevice] += int64(took) - queue - limit
 		s.Mark = now
 	}
 
@@ -180,7 +180,7 @@ func (c *Cluster) commit(now vtime.Instant) {
 
 	// Entries that the leader has not synced yet wait for its sync, not for the quorum.
 	for i := l.committed + 1; i <= min(quorum, c.leader.synced); i++ {
-		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitQuorum)
+		c.slots.At(c.log.at(i).slot).Spend(now, database.WaitQuorum)
 	}
 
 	l.committed = quorum
@@ -219,10 +219,10 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 		}
 		// It waited for earlier puts, and for the backend's lock during the last commit.
 		if locked := m.backend.began; s.Mark < m.backend.ended {
-			s.Spend(max(s.Mark, locked), engine.WaitCPU)
-			s.Spend(m.backend.ended, engine.WaitLock)
+			s.Spend(max(s.Mark, locked), database.WaitCPU)
+			s.Spend(m.backend.ended, database.WaitLock)
 		}
-		s.Spend(now, engine.WaitCPU)
+		s.Spend(now, database.WaitCPU)
 	}
 
 	_, done := m.host.CPU(now, (units.Duration(a.to-m.applied) * c.cfg.CPU.Apply).Std())
@@ -238,7 +238,7 @@ func (c *Cluster) apply(now vtime.Instant) {
 	m, a := c.leader, &c.applier
 	for i := m.applied + 1; i <= a.to; i++ {
 		slot := c.log.at(i).slot
-		c.slots.At(slot).Spend(now, engine.WaitCPU)
+		c.slots.At(slot).Spend(now, database.WaitCPU)
 		c.reply(now, slot)
 	}
 	a.busy = false

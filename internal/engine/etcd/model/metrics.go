@@ -3,7 +3,7 @@ package model
 import (
 	"strconv"
 
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // histograms are etcd's names of a member's disk latencies.
@@ -29,23 +29,24 @@ var plain = [...]string{
 }
 
 // Metrics returns the metrics of all members, distinguished by the label instance.
-func (c *Cluster) Metrics() []engine.Metric {
-	var out []engine.Metric
+func (c *Cluster) Metrics() []database.Metric {
+	var out []database.Metric
 	for k := range c.members {
 		instance := "m" + strconv.Itoa(k+1)
 		for _, name := range histograms {
 			for _, le := range edges() {
-				out = append(out, engine.Metric{Name: name + "_bucket", Labels: []string{"instance", instance, "le", le}})
+				labels := []string{"instance", instance, "le", le}
+				out = append(out, database.Metric{Name: name + "_bucket", Labels: labels})
 			}
 			out = append(
 				out,
-				engine.Metric{Name: name + "_sum", Labels: []string{"instance", instance}},
-				engine.Metric{Name: name + "_count", Labels: []string{"instance", instance}},
+				database.Metric{Name: name + "_sum", Labels: []string{"instance", instance}},
+				database.Metric{Name: name + "_count", Labels: []string{"instance", instance}},
 			)
 		}
 
 		for _, name := range plain {
-			out = append(out, engine.Metric{Name: name, Labels: []string{"instance", instance}})
+			out = append(out, database.Metric{Name: name, Labels: []string{"instance", instance}})
 		}
 	}
 

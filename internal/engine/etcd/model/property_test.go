@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/engine/enginetest"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -64,12 +64,12 @@ func (a *arrivals) Fire(now vtime.Instant, _ uint64) {
 	a.harness.cluster.Do(op)
 }
 
-func (a *arrivals) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (a *arrivals) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	a.seen[op.Key]++
 	sum := int64(0)
 	for i, x := range w {
 		if x < 0 {
-			a.rt.Fatalf("put %d waited %d ns for %v", op.Key, x, engine.Wait(i))
+			a.rt.Fatalf("put %d waited %d ns for %v", op.Key, x, database.Wait(i))
 		}
 		sum += x
 	}
@@ -205,7 +205,7 @@ func TestHistogram(t *testing.T) {
 // forever is a client that sends the next request after each answer.
 type forever struct{ b *harness }
 
-func (f *forever) Done(_ vtime.Instant, op *workload.Op, _ *engine.Waits) {
+func (f *forever) Done(_ vtime.Instant, op *workload.Op, _ *database.Waits) {
 	f.b.issued++
 	f.b.cluster.Do(workload.Op{At: f.b.clock.Now(), Kind: workload.Update, Size: 256, Key: op.Key})
 }
@@ -232,7 +232,7 @@ func TestConformance(t *testing.T) {
 	cfg.Members = 3
 	enginetest.Run(t, enginetest.Case{
 		Volumes: []string{"m1/data", "m2/data", "m3/data", "m2/wal"}, For: 15 * time.Second,
-		New: func(env engine.Env) (engine.Model, error) {
+		New: func(env database.Env) (database.Model, error) {
 			var members []Member
 			for _, m := range []string{"m1", "m2", "m3"} {
 				members = append(members, Member{Host: env.Host, WAL: env.Volume(m+"/wal", m+"/data"), Data: env.Volume(m + "/data")})

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
@@ -14,9 +14,9 @@ var fieldDocs []byte
 
 // Spec describes etcd to scenarios and the simulator.
 var Spec = scenario.Engine{
-	Traits: engine.Traits{
+	Traits: database.Traits{
 		Key: "etcd", Product: "etcd", Database: "etcd", Cycle: "backend commit",
-		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
+		Volumes:   []database.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
 		About:     "Etcd is a cluster. Volumes of each member: data, and wal if the log has a separate volume.",
 		FieldDocs: fieldDocs,
 	},
@@ -26,18 +26,18 @@ var Spec = scenario.Engine{
 		return &c
 	},
 	NewModel: newModel,
-	Evidence: engine.Evidence{Measured: true,
+	Evidence: database.Evidence{Measured: true,
 		Text: "puts per second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, eight of which set its CPU costs"},
 	Cluster: &scenario.Cluster{
 		Members: func(cfg scenario.Config) int { return cfg.(*Config).Members },
 		Leader:  func(cfg scenario.Config) int { return cfg.(*Config).Leader },
 	},
-	Queries: engine.Queries{
+	Queries: database.Queries{
 		CycleMedian: "histogram_quantile(0.5, sum by (le) (increase(etcd_disk_backend_commit_duration_seconds_bucket[$span])))",
 	},
 }
 
-func newModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
+func newModel(cfg scenario.Config, env *database.Env) (database.Model, error) {
 	members := make([]Member, len(env.Members))
 	for i := range members {
 		m := &env.Members[i]

@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/volume"
 )
 
@@ -33,7 +33,7 @@ type daemon struct {
 	journalAsked  vtime.Instant
 	databaseBegan vtime.Instant
 
-	cycles []engine.Cycle
+	cycles []database.Cycle
 	last   cycleTimes
 }
 
@@ -82,7 +82,7 @@ func (x *Instance) startCycle(now vtime.Instant, early bool) {
 	}
 
 	// Each block is written twice, to the WIJ and to its database.
-	d.cycles = append(d.cycles, engine.Cycle{Start: now, End: vtime.Never, Dirty: bytes, Written: 2 * bytes,
+	d.cycles = append(d.cycles, database.Cycle{Start: now, End: vtime.Never, Dirty: bytes, Written: 2 * bytes,
 		Requested: early})
 	x.clock.At(d.pausedUntil, x, event(paused, 0))
 }

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -44,7 +44,7 @@ func newHarness(t testing.TB, cfg Config, data volume.Volume, other func(name st
 	hc.Cores, hc.Memory = cores, 256*units.GiB
 	b.host = kernel.NewHost(hc, &b.clock, 1)
 	b.data = b.host.Attach("data", data)
-	env := &engine.Env{Clock: &b.clock, Host: b.host, Seed: 1, Client: b, Volumes: []*kernel.Device{b.data}}
+	env := &database.Env{Clock: &b.clock, Host: b.host, Seed: 1, Client: b, Volumes: []*kernel.Device{b.data}}
 
 	if other != nil {
 		for _, name := range []string{"wij", "journal"} {
@@ -73,7 +73,7 @@ func (b *harness) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-func (b *harness) Done(now vtime.Instant, op *workload.Op, _ *engine.Waits) {
+func (b *harness) Done(now vtime.Instant, op *workload.Op, _ *database.Waits) {
 	if op.Class != readClass {
 		return
 	}

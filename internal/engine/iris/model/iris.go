@@ -6,7 +6,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -18,15 +18,15 @@ type Instance struct {
 	clock  *vtime.Clock
 	parsed *vtime.Line // the ends of operations' CPU time
 	host   *kernel.Host
-	client engine.Client
+	client database.Client
 
 	data     extent
 	buffers  buffers
 	hold     int // number of unclean buffers that holds updates
 	wake     int // number of dirty buffers that wakes the daemon
-	slots    engine.Slots
-	starved  engine.Queue // updates that wait for clean buffers
-	feeding  bool         // the first of them is being retried
+	slots    database.Slots
+	starved  database.Queue // updates that wait for clean buffers
+	feeding  bool           // the first of them is being retried
 	journal  journal
 	daemon   daemon
 	counters counters
@@ -34,7 +34,7 @@ type Instance struct {
 }
 
 var (
-	_ engine.Model = (*Instance)(nil)
+	_ database.Model = (*Instance)(nil)
 )
 
 // An extent is the location of a file on its device.
@@ -45,7 +45,7 @@ type extent struct {
 }
 
 // New makes an instance that has just started, with empty buffers.
-func New(cfg Config, env *engine.Env) (*Instance, error) {
+func New(cfg Config, env *database.Env) (*Instance, error) {
 	if l := cfg.Check(); len(l) > 0 {
 		return nil, fmt.Errorf("iris: %w", l.Err())
 	}
@@ -121,7 +121,7 @@ func (x *Instance) Fire(now vtime.Instant, arg uint64) {
 	case fetched:
 		x.fetched(now, uint32(n))
 	case resumed:
-		x.slots.At(uint32(n)).Spend(now, engine.WaitLock)
+		x.slots.At(uint32(n)).Spend(now, database.WaitLock)
 		x.update(now, uint32(n))
 	case answered:
 		x.acknowledge(now, uint32(n))
@@ -157,12 +157,12 @@ func (x *Instance) Do(op workload.Op) {
 }
 
 // block returns the block that an operation touches.
-func (x *Instance) block(s *engine.Slot) uint32 { return uint32(s.Op.Key % x.buffers.blocks) }
+func (x *Instance) block(s *database.Slot) uint32 { return uint32(s.Op.Key % x.buffers.blocks) }
 
 // work reads an operation's block unless it is in memory.
 func (x *Instance) work(now vtime.Instant, i uint32) {
 	s := x.slots.At(i)
-	s.Spend(now, engine.WaitCPU)
+	s.Spend(now, database.WaitCPU)
 	x.count().references++
 	block := x.block(s)
 	if state := x.buffers.state(block); *state&resident != 0 {
@@ -180,7 +180,7 @@ func (x *Instance) fetched(now vtime.Instant, i uint32) {
 	count := x.count()
 	count.reads++
 	count.readTime += now.Sub(s.Mark)
-	s.Spend(now, engine.WaitRead)
+	s.Spend(now, database.WaitRead)
 	x.buffers.admit(x.block(s))
 	x.inMemory(now, i)
 }
@@ -234,7 +234,7 @@ func (x *Instance) feed(now vtime.Instant) {
 	x.feeding = true
 	for x.starved.Len() > 0 && x.buffers.unclean() < x.hold && now >= x.daemon.pausedUntil {
 		i := x.starved.Pop(&x.slots)
-		x.slots.At(i).Spend(now, engine.WaitCache)
+		x.slots.At(i).Spend(now, database.WaitCache)
 		x.update(now, i)
 	}
 	x.feeding = false
@@ -247,4 +247,4 @@ func (x *Instance) acknowledge(now vtime.Instant, i uint32) {
 }
 
 // Cycles returns the write daemon's cycles, for very long runs the last [cyclesMax].
-func (x *Instance) Cycles() []engine.Cycle { return x.daemon.cycles }
+func (x *Instance) Cycles() []database.Cycle { return x.daemon.cycles }

@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/volume"
 )
 
@@ -20,9 +20,9 @@ type journal struct {
 	began     vtime.Instant
 	queued    time.Duration // of the sync in progress, before its last write was issued
 	limit     volume.Limit
-	waiting   engine.Queue // updates whose records are buffered
-	syncing   engine.Queue // updates whose records are being written
-	forDaemon bool         // phase 6 waits for the next or current sync
+	waiting   database.Queue // updates whose records are buffered
+	syncing   database.Queue // updates whose records are being written
+	forDaemon bool           // phase 6 waits for the next or current sync
 }
 
 // journalFile is where the journal starts over on the device (1 GB, the default size of a journal
@@ -65,7 +65,7 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 	j.syncing, j.waiting = j.waiting, j.syncing
 
 	for i := range j.syncing.All(&x.slots) {
-		x.slots.At(i).Spend(now, engine.WaitLogTurn)
+		x.slots.At(i).Spend(now, database.WaitLogTurn)
 	}
 
 	left := (j.buffered + journalAlign - 1) / journalAlign * journalAlign
@@ -92,10 +92,10 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 func (x *Instance) journaled(now vtime.Instant) {
 	j := &x.journal
 	queued := min(int64(j.queued), int64(now.Sub(j.began)))
-	held := engine.WaitLogLimit
+	held := database.WaitLogLimit
 
 	if j.at.shared || j.limit == volume.Slots {
-		held = engine.WaitLogQueue
+		held = database.WaitLogQueue
 	}
 
 	// A sync that began before the daemon's request may miss records of its cycle.
@@ -106,7 +106,7 @@ func (x *Instance) journaled(now vtime.Instant) {
 		i := j.syncing.Pop(&x.slots)
 		s := x.slots.At(i)
 		s.Waits[held] += queued
-		s.Waits[engine.WaitLogDevice] += int64(now-s.Mark) - queued
+		s.Waits[database.WaitLogDevice] += int64(now-s.Mark) - queued
 		s.Mark = now
 		x.acknowledge(now, i)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // counters are totals since the start.
@@ -45,8 +45,8 @@ var names = [...]string{
 }
 
 // Metrics returns the metrics of /api/monitor/metrics that the model has.
-func (x *Instance) Metrics() []engine.Metric {
-	out := make([]engine.Metric, len(names))
+func (x *Instance) Metrics() []database.Metric {
+	out := make([]database.Metric, len(names))
 	for i, name := range names {
 		out[i].Name = name
 	}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/engine/enginetest"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 		cfg.Database, cfg.Buffers, cfg.Cycle, cfg.Synchronous = 64*units.MiB, 2*units.MiB, units.Duration(10*time.Second), synchronous
 		enginetest.Run(t, enginetest.Case{
 			Volumes: []string{"data", "wij"}, For: 25 * time.Second,
-			New: func(env engine.Env) (engine.Model, error) { return New(cfg, &env) },
+			New: func(env database.Env) (database.Model, error) { return New(cfg, &env) },
 			Op: func(n uint64, chance *random.Stream) workload.Op {
 				return workload.Op{Kind: workload.Kind(n % workload.Kinds), Key: chance.Below(1 << 40), Size: 100}
 			},
@@ -74,12 +74,12 @@ func (a *trial) Fire(now vtime.Instant, _ uint64) {
 	a.x.Do(op)
 }
 
-func (a *trial) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (a *trial) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	a.seen[op.Class]++
 	sum := int64(0)
 	for i, x := range w {
 		if x < 0 {
-			a.rt.Fatalf("%d ns for %v", x, engine.Wait(i))
+			a.rt.Fatalf("%d ns for %v", x, database.Wait(i))
 		}
 		sum += x
 	}
@@ -110,7 +110,7 @@ func try(t testing.TB, rt *rapid.T, cfg Config, latency, wijLatency volume.Laten
 		devices = append(devices, host.Attach(name, watched{volume.MustNew(vc, 1, nil), name, &a.ios}))
 	}
 
-	x, err := New(cfg, &engine.Env{Clock: &a.clock, Host: host, Seed: 1, Client: a, Volumes: devices})
+	x, err := New(cfg, &database.Env{Clock: &a.clock, Host: host, Seed: 1, Client: a, Volumes: devices})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestCheck(t *testing.T) {
 // A process that reads forever.
 type process struct{ b *harness }
 
-func (p process) Done(vtime.Instant, *workload.Op, *engine.Waits) { p.b.done++; p.b.read() }
+func (p process) Done(vtime.Instant, *workload.Op, *database.Waits) { p.b.done++; p.b.read() }
 
 func BenchmarkRead(b *testing.B) {
 	harness := systems[1].harness(b, caseConfig())

@@ -6,7 +6,7 @@ import (
 	_ "embed"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
@@ -16,9 +16,9 @@ var fieldDocs []byte
 
 // Spec is InterSystems IRIS for scenarios and the simulator.
 var Spec = scenario.Engine{
-	Traits: engine.Traits{
+	Traits: database.Traits{
 		Key: "iris", Product: "InterSystems IRIS", Database: "iris", Cycle: "write daemon cycle",
-		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wij"}, {Name: "journal", Log: true}},
+		Volumes:   []database.Role{{Name: "data", Needed: true}, {Name: "wij"}, {Name: "journal", Log: true}},
 		Cache:     "buffers",
 		About:     "IRIS is an instance of InterSystems IRIS. Volumes: data, and wij and journal if they have their own.",
 		FieldDocs: fieldDocs,
@@ -27,13 +27,13 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+	NewModel: func(cfg scenario.Config, env *database.Env) (database.Model,
 		error) {
 		return New(*cfg.(*Config), env)
 	},
-	Evidence:    engine.Evidence{Text: "no instance of IRIS could be run: the model is based only on documentation and one published case"},
+	Evidence:    database.Evidence{Text: "no instance of IRIS could be run: the model is based only on documentation and one published case"},
 	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Cycle.Std() },
-	Queries: engine.Queries{
+	Queries: database.Queries{
 		CycleMedian: "quantile_over_time(0.5, (iris_wd_cycle_time > 0)[$span:1s]) / 1000",
 		CycleNote:   "The recording holds only the duration of the last cycle, so this median is weighted by time.",
 	},

@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 )
 
@@ -29,7 +29,7 @@ type checkpoint struct {
 	dirtyWas  int64
 	tree, at  int // position of the next page
 	meta      *kernel.File
-	cycles    []engine.Cycle
+	cycles    []database.Cycle
 	took      time.Duration // duration of the last one
 	sum       time.Duration
 	written   int64
@@ -84,7 +84,7 @@ func (k *checkpoint) begin(now vtime.Instant) {
 	if len(k.cycles) == cyclesMax {
 		k.cycles = append(k.cycles[:0], k.cycles[1:]...)
 	}
-	k.cycles = append(k.cycles, engine.Cycle{Start: now, End: vtime.Never, Dirty: e.dirtyBytes})
+	k.cycles = append(k.cycles, database.Cycle{Start: now, End: vtime.Never, Dirty: e.dirtyBytes})
 	k.phase, k.scrubbing, k.dirtyWas = scrubbing, e.oplog != nil, e.dirtyBytes
 	k.written = e.c.written
 	e.evictor.wake()
@@ -205,4 +205,4 @@ func (k *checkpoint) end(now vtime.Instant) {
 }
 
 // Cycles returns the checkpoints.
-func (e *Engine) Cycles() []engine.Cycle { return e.checkpoint.cycles }
+func (e *Engine) Cycles() []database.Cycle { return e.checkpoint.cycles }

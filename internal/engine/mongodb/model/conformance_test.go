@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/engine/enginetest"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	}{{[]string{"data"}, &yes}, {[]string{"data", "journal"}, &yes}, {[]string{"data"}, &no}} {
 		enginetest.Run(t, enginetest.Case{
 			Volumes: tt.volumes,
-			New: func(env engine.Env) (engine.Model, error) {
+			New: func(env database.Env) (database.Model, error) {
 				cfg := Defaults()
 				cfg.Journal = tt.journal
 				cfg.Cache, cfg.Documents, cfg.DocumentSize, cfg.Indexes = 8*units.MB, 10_000, 2*units.KB, 1

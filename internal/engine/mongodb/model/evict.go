@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // evictionTurn is how often the eviction threads' work is accounted for: a compromise between few
@@ -227,7 +227,7 @@ func (e *Engine) makeRoom(p *pending) {
 
 	_, done := e.env.Host.CPU(from, time.Duration(pages)*e.cfg.CPU.Page.Std())
 	done = max(done, min(e.paced(), done.Add(time.Second)))
-	p.waits[engine.WaitCache] += int64(done.Sub(p.ready))
+	p.waits[database.WaitCache] += int64(done.Sub(p.ready))
 	e.c.appEvicted += int64(pages)
 	e.c.appTime += int64(done.Sub(p.ready))
 	p.ready = done

@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 )
 
@@ -109,15 +109,15 @@ func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 	e.c.syncTime += int64(now.Sub(j.began))
 
 	for _, p := range j.syncing {
-		p.waits[engine.WaitLogTurn] = int64(max(j.began.Sub(p.ready), 0))
-		p.waits[engine.WaitLogQueue] = int64(s.Queue)
-		p.waits[engine.WaitLogLimit] = int64(s.Limit)
-		p.waits[engine.WaitLogDevice] = int64(s.Device)
+		p.waits[database.WaitLogTurn] = int64(max(j.began.Sub(p.ready), 0))
+		p.waits[database.WaitLogQueue] = int64(s.Queue)
+		p.waits[database.WaitLogLimit] = int64(s.Limit)
+		p.waits[database.WaitLogDevice] = int64(s.Device)
 		p.ready = now
 
 		if e.oplog != nil {
 			_, p.ready = e.env.Host.CPU(now, e.serverWork(e.cfg.CPU.Reply))
-			p.waits[engine.WaitCPU] += int64(p.ready.Sub(now))
+			p.waits[database.WaitCPU] += int64(p.ready.Sub(now))
 			e.acknowledge(p)
 			continue
 		}

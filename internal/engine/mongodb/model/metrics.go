@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 )
 
 // counters are the counters of serverStatus since the start.
@@ -83,10 +83,10 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 }
 
 // Metrics returns the names of the values in Sample.
-func (e *Engine) Metrics() []engine.Metric {
-	var out []engine.Metric
+func (e *Engine) Metrics() []database.Metric {
+	var out []database.Metric
 	e.each(func(name string, _ float64, labels ...string) {
-		out = append(out, engine.Metric{Name: name, Labels: labels})
+		out = append(out, database.Metric{Name: name, Labels: labels})
 	})
 	return out
 }
@@ -108,7 +108,7 @@ func (e *Engine) ResetFigures() {
 }
 
 // Figures returns the write amplification and the pressure on the cache.
-func (e *Engine) Figures() []engine.Figure {
+func (e *Engine) Figures() []database.Figure {
 	seconds := e.env.Clock.Now().Sub(e.since).Seconds()
 	writes := float64(e.c.writes - e.mark.writes)
 	per := func(n int64, by float64) float64 {
@@ -118,7 +118,7 @@ func (e *Engine) Figures() []engine.Figure {
 		return float64(n) / by
 	}
 
-	return []engine.Figure{
+	return []database.Figure{
 		{Name: "app_evictions_per_second", Value: per(e.c.appEvicted-e.mark.appEvicted, seconds), Unit: "1/s"},
 		{Name: "evictions_per_second", Value: per(e.c.evicted-e.mark.evicted, seconds), Unit: "1/s"},
 		{Name: "cache_fill_max", Value: e.fillMax, Unit: "ratio"},

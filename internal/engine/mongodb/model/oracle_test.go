@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -27,18 +27,18 @@ type bench struct {
 	from       vtime.Instant // start of the measurement
 	latencies  []int64
 	sum, done  int64
-	waits      engine.Waits
+	waits      database.Waits
 	unexpected []string
 }
 
-func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (b *bench) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	b.done++
 	latency := int64(now.Sub(op.At))
 
 	sum := int64(0)
 	for k, x := range w {
 		if sum += x; x < 0 && len(b.unexpected) < 5 {
-			b.unexpected = append(b.unexpected, engine.Wait(k).String()+" below 0")
+			b.unexpected = append(b.unexpected, database.Wait(k).String()+" below 0")
 		}
 	}
 
@@ -109,7 +109,7 @@ func (r rig) run(t testing.TB, warm, length time.Duration) *bench {
 		r.cfg.Documents, r.cfg.DocumentSize = uint64(w.Documents()), w.DocumentSize()
 	}
 
-	e, err := New(r.cfg, engine.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: b.devices})
+	e, err := New(r.cfg, database.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: b.devices})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestWithoutAJournal(t *testing.T) {
 	no, g := false, lab()
 	g.cfg.Journal = &no
 	b := g.run(t, 0, 20*time.Second)
-	log := b.waits[engine.WaitLogTurn] + b.waits[engine.WaitLogQueue] + b.waits[engine.WaitLogLimit] + b.waits[engine.WaitLogDevice]
+	log := b.waits[database.WaitLogTurn] + b.waits[database.WaitLogQueue] + b.waits[database.WaitLogLimit] + b.waits[database.WaitLogDevice]
 	if b.done < 1000 || log != 0 || b.engine.c.logBytes != 0 || b.engine.c.syncs != 0 {
 		t.Errorf("%d writes, waits for the log %d, %d bytes of it, %d syncs", b.done, log, b.engine.c.logBytes, b.engine.c.syncs)
 	}

@@ -2,7 +2,7 @@ package model
 
 import (
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
@@ -11,7 +11,7 @@ type pending struct {
 	op     workload.Op
 	since  vtime.Instant // when the engine received it
 	ready  vtime.Instant // when the work so far is done
-	waits  engine.Waits
+	waits  database.Waits
 	number uint32 // of its place
 }
 

@@ -6,7 +6,7 @@ import (
 	_ "embed"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
@@ -16,10 +16,10 @@ var fieldDocs []byte
 
 // Spec is MongoDB's engine for scenarios and the simulator.
 var Spec = scenario.Engine{
-	Traits: engine.Traits{
+	Traits: database.Traits{
 		Key: "mongodb", Aliases: []string{"wiredtiger", "mongo"}, Product: "MongoDB", Database: "mongodb",
 		Cycle: "checkpoint", KeptLog: "oplog",
-		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "journal", Log: true}},
+		Volumes:   []database.Role{{Name: "data", Needed: true}, {Name: "journal", Log: true}},
 		Cache:     "cache",
 		About:     "WiredTiger is MongoDB's engine. Volumes: data, and journal if it has its own.",
 		FieldDocs: fieldDocs,
@@ -29,24 +29,24 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+	NewModel: func(cfg scenario.Config, env *database.Env) (database.Model,
 		error) {
 		return New(*cfg.(*Config), *env)
 	},
-	Evidence: engine.Evidence{Measured: true,
+	Evidence: database.Evidence{Measured: true,
 		Text: "WiredTiger 3.2.1 and 11.3.1 had p99s of 0.8 to 1.4 times the model's in the six measured kinds of runs that stalled"},
 	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Checkpoint.Std() },
 	Lacks:       func(cfg scenario.Config, volume string) bool { return cfg.(*Config).lacks(volume) },
 	SourceFacts: func(cfg scenario.Config) map[string]string { return cfg.(*Config).sourceFacts() },
-	Queries: engine.Queries{
+	Queries: database.Queries{
 		CycleMedian: "quantile_over_time(0.5, (mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs > 0)[$span:1s]) / 1000",
 		CycleNote:   "The recording holds only the duration of the last checkpoint, so this median is weighted by time.",
 		DirtyMax:    "max_over_time(mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache[$span])",
 	},
 	DirtyMetric: dirtyMetric,
-	Reporting: &engine.Reporting{
-		Figures: func(m engine.Model) []engine.Figure { return m.(*Engine).Figures() },
-		Reset:   func(m engine.Model) { m.(*Engine).ResetFigures() },
+	Reporting: &database.Reporting{
+		Figures: func(m database.Model) []database.Figure { return m.(*Engine).Figures() },
+		Reset:   func(m database.Model) { m.(*Engine).ResetFigures() },
 	},
 }
 

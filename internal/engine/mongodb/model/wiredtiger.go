@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -16,7 +16,7 @@ import (
 // there is none, with the data.
 type Engine struct {
 	cfg    Config
-	env    engine.Env
+	env    database.Env
 	device *kernel.Device // of the data
 	chance *random.Stream
 
@@ -53,7 +53,7 @@ type Engine struct {
 // New makes an engine with its collection on the volume, and as much of it in the cache as the
 // eviction target allows. It fails if the configuration is impossible or there is no volume for the
 // data.
-func New(cfg Config, env engine.Env) (*Engine, error) {
+func New(cfg Config, env database.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (e *Engine) Do(op workload.Op) {
 	_, ready := e.env.Host.CPU(now, takes)
 	p := e.underway.take()
 	p.op, p.since, p.ready = op, now, ready
-	p.waits = engine.Waits{engine.WaitCPU: int64(ready.Sub(now))}
+	p.waits = database.Waits{database.WaitCPU: int64(ready.Sub(now))}
 	e.reach(p, 0)
 }
 
@@ -190,7 +190,7 @@ func (e *Engine) reach(p *pending, part int) {
 		pg := t.pages.at(i)
 		if pg.state&cached == 0 {
 			if until := e.read(t, i); until > p.ready {
-				p.waits[engine.WaitRead] += int64(until.Sub(p.ready))
+				p.waits[database.WaitRead] += int64(until.Sub(p.ready))
 				p.ready = until
 				e.env.Clock.At(until, (*readDone)(e), uint64(p.number))
 				return

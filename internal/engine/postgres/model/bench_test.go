@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -24,7 +24,7 @@ type load struct {
 	done   int
 }
 
-func (l *load) Done(vtime.Instant, *workload.Op, *engine.Waits) { l.done++ }
+func (l *load) Done(vtime.Instant, *workload.Op, *database.Waits) { l.done++ }
 
 func (l *load) Fire(now vtime.Instant, _ uint64) {
 	if now >= l.until {
@@ -41,7 +41,7 @@ func newLoad(b testing.TB, cfg Config, tps int) *load {
 		b.Fatal(err)
 	}
 	h := kernel.NewHost(labHost(), &l.clock, 1)
-	e, err := New(cfg, engine.Env{Clock: &l.clock, Host: h, Seed: 1, Client: l, Volumes: []*kernel.Device{h.Attach("data", v)}})
+	e, err := New(cfg, database.Env{Clock: &l.clock, Host: h, Seed: 1, Client: l, Volumes: []*kernel.Device{h.Attach("data", v)}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 )
 
@@ -126,7 +126,7 @@ func (e *Engine) beginCheckpoint(now vtime.Instant, requested bool) {
 
 	// BufferSync writes in the order of files and blocks.
 	slices.Sort(c.pages)
-	e.cycles = append(e.cycles, engine.Cycle{
+	e.cycles = append(e.cycles, database.Cycle{
 		Start: now, End: vtime.Never, Dirty: int64(len(c.pages)) * int64(PageSize), Requested: requested,
 	})
 	e.clock.At(now, e, evCheckpointStep)

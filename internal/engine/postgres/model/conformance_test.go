@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/engine/enginetest"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, enginetest.Case{
 		Volumes: []string{"data", "wal"},
-		New: func(env engine.Env) (engine.Model, error) {
+		New: func(env database.Env) (database.Model, error) {
 			cfg := Defaults()
 			cfg.SharedBuffers, cfg.MaxConnections = 8*units.MiB, 50
 			cfg.Rows = 300_000

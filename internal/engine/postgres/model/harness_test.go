@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -20,20 +20,20 @@ type bench struct {
 	host    *kernel.Host
 	device  *kernel.Device
 	engine  *Engine
-	env     engine.Env
+	env     database.Env
 	sent    int64
 	waiting map[units.Size]bool // nil: not observed
 	errors  []string
 	done    int64
 	by      []([]int64) // latencies by the second in which they ended
-	waits   engine.Waits
+	waits   database.Waits
 	chance  *random.Stream
 	every   time.Duration // mean, between transactions
 	until   vtime.Instant
 	kind    func(*random.Stream) workload.Kind
 }
 
-func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (b *bench) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	b.done++
 	latency := int64(now.Sub(op.At))
 
@@ -48,7 +48,7 @@ func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		b.waits[k] += x
 		sum += x
 		if x < 0 {
-			b.errors = append(b.errors, "a wait below 0: "+engine.Wait(k).String())
+			b.errors = append(b.errors, "a wait below 0: "+database.Wait(k).String())
 		}
 	}
 
@@ -106,7 +106,7 @@ func newBench(t testing.TB, cfg Config, host kernel.Config, v volume.Volume, tps
 		devices = append(devices, b.host.Attach("wal", v))
 	}
 
-	b.env = engine.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: devices}
+	b.env = database.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: devices}
 	e, err := New(cfg, b.env)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
@@ -19,20 +19,21 @@ type counters struct {
 	walSegments                            int64
 }
 
-const database = "postgres"
+// databaseName is the value of the label datname.
+const databaseName = "postgres"
 
 // names returns the metric names of postgres_exporter 0.11 to 0.15 with PostgreSQL 15; the
 // pg_stat_wal family is named by custom queries (examples/postgres-checkpoint/queries.yaml).
-func (e *Engine) names() []engine.Metric {
-	out := make([]engine.Metric, 0, 48)
+func (e *Engine) names() []database.Metric {
+	out := make([]database.Metric, 0, 48)
 	e.each(func(name string, _ float64, labels ...string) {
-		out = append(out, engine.Metric{Name: name, Labels: labels})
+		out = append(out, database.Metric{Name: name, Labels: labels})
 	})
 	return out
 }
 
 // Metrics describes the values that Sample returns.
-func (e *Engine) Metrics() []engine.Metric { return e.metrics }
+func (e *Engine) Metrics() []database.Metric { return e.metrics }
 
 // Sample returns PostgreSQL's statistics as an exporter would report them now.
 func (e *Engine) Sample(values []float64) {
@@ -54,24 +55,24 @@ func bool01(b bool) float64 {
 func (e *Engine) each(emit func(name string, value float64, labels ...string)) {
 	counters := &e.n
 	emit("pg_up", 1)
-	emit("pg_stat_database_xact_commit", float64(counters.commits), "datname", database)
-	emit("pg_stat_database_xact_rollback", 0, "datname", database)
-	emit("pg_stat_database_tup_inserted", float64(counters.inserted), "datname", database)
-	emit("pg_stat_database_tup_updated", float64(counters.updated), "datname", database)
-	emit("pg_stat_database_blks_hit", float64(counters.hits), "datname", database)
-	emit("pg_stat_database_blks_read", float64(counters.reads), "datname", database)
+	emit("pg_stat_database_xact_commit", float64(counters.commits), "datname", databaseName)
+	emit("pg_stat_database_xact_rollback", 0, "datname", databaseName)
+	emit("pg_stat_database_tup_inserted", float64(counters.inserted), "datname", databaseName)
+	emit("pg_stat_database_tup_updated", float64(counters.updated), "datname", databaseName)
+	emit("pg_stat_database_blks_hit", float64(counters.hits), "datname", databaseName)
+	emit("pg_stat_database_blks_read", float64(counters.reads), "datname", databaseName)
 
 	oldest := 0.0
 	if e.oldest != none {
 		oldest = e.clock.Now().Sub(e.ops[e.oldest].begun).Seconds()
 	}
 
-	emit("pg_stat_activity_count", float64(e.active), "datname", database, "state", "active")
-	emit("pg_stat_activity_max_tx_duration", oldest, "datname", database, "state", "active")
+	emit("pg_stat_activity_count", float64(e.active), "datname", databaseName, "state", "active")
+	emit("pg_stat_activity_max_tx_duration", oldest, "datname", databaseName, "state", "active")
 	// The server refuses connections over max_connections, so these are not counted as idle.
 	if e.connections > 0 {
 		emit("pg_stat_activity_count", float64(max(0, min(e.connections, e.cfg.MaxConnections)-e.active)), "datname",
-			database, "state", "idle")
+			databaseName, "state", "idle")
 	}
 
 	emit("pg_stat_bgwriter_buffers_alloc_total", float64(counters.allocated))

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
 
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 		if len(l) != 1 || l[0].Field != bad.field || l[0].Nearest != bad.nearest || l[0].Source == "" {
 			t.Errorf("want one problem of %s, nearest %s: %#v", bad.field, bad.nearest, l)
 		}
-		if _, err := New(cfg, engine.Env{}); err == nil || !strings.Contains(err.Error(), bad.field) {
+		if _, err := New(cfg, database.Env{}); err == nil || !strings.Contains(err.Error(), bad.field) {
 			t.Errorf("New says %v of %s", err, bad.field)
 		}
 	}
@@ -114,7 +114,7 @@ func TestLogVolume(t *testing.T) {
 		t.Errorf("a checkpoint syncs for %g ms on one volume and %g ms on two", s1, s2)
 	}
 
-	if together.waits[engine.WaitLogQueue]+together.waits[engine.WaitLogTurn]+together.waits[engine.WaitLogLimit] < together.waits[engine.WaitCPU] {
+	if together.waits[database.WaitLogQueue]+together.waits[database.WaitLogTurn]+together.waits[database.WaitLogLimit] < together.waits[database.WaitCPU] {
 		t.Errorf("where stalled transactions waited: %v", together.waits)
 	}
 }
@@ -194,7 +194,7 @@ func TestColdReads(t *testing.T) {
 		t.Errorf("%d reads of the volume, %d of buffers, %d B of log for %d transactions", got, e.n.reads, e.n.walBytes, b.done)
 	}
 
-	if b.waits[engine.WaitRead] == 0 {
+	if b.waits[database.WaitRead] == 0 {
 		t.Error("nobody waited for a read")
 	}
 

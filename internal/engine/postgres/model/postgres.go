@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/workload"
 )
@@ -30,12 +30,12 @@ const (
 	eventBits = 8
 )
 
-// An Engine is the model. It implements [engine.Model].
+// An Engine is the model. It implements [database.Model].
 type Engine struct {
 	cfg    Config
 	clock  *vtime.Clock
 	host   *kernel.Host
-	client engine.Client
+	client database.Client
 	begun  *vtime.Line // when transactions' CPU time ends
 	// connections is how many connections the clients hold; 0 if unknown.
 	connections int
@@ -61,12 +61,12 @@ type Engine struct {
 	done           op // the last acknowledged op, valid for the client during its call
 
 	n       counters
-	metrics []engine.Metric
-	cycles  []engine.Cycle
+	metrics []database.Metric
+	cycles  []database.Cycle
 }
 
 // New creates an engine on env's volumes: the log on "wal" if there is one, the rest on "data".
-func New(cfg Config, env engine.Env) (*Engine, error) {
+func New(cfg Config, env database.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 	e.newest = i
 	e.active++
 	_, done := e.host.CPU(now, e.cfg.CPU.Std())
-	t.waits[engine.WaitConnection] = int64(now.Sub(came))
-	t.wait(engine.WaitCPU, now)
+	t.waits[database.WaitConnection] = int64(now.Sub(came))
+	t.wait(database.WaitCPU, now)
 	e.begun.At(done, evExecute|uint64(i)<<eventBits)
 }
 
@@ -191,7 +191,7 @@ func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 }
 
 // Cycles returns the checkpoints so far.
-func (e *Engine) Cycles() []engine.Cycle { return e.cycles }
+func (e *Engine) Cycles() []database.Cycle { return e.cycles }
 
 // Fire handles a scheduled event.
 func (e *Engine) Fire(now vtime.Instant, arg uint64) {

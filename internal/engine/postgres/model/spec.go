@@ -6,7 +6,7 @@ import (
 	_ "embed"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
@@ -16,10 +16,10 @@ var fieldDocs []byte
 
 // Spec describes PostgreSQL to scenarios and the simulator.
 var Spec = scenario.Engine{
-	Traits: engine.Traits{
+	Traits: database.Traits{
 		Key: "postgres", Aliases: []string{"postgresql"}, Product: "PostgreSQL", Database: "postgres",
 		Cycle:     "checkpoint",
-		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
+		Volumes:   []database.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
 		Cache:     "shared_buffers",
 		About:     "Postgres is PostgreSQL 15. Volumes: data, and wal if the log has a separate volume.",
 		FieldDocs: fieldDocs, Background: isCheckpointer, FileHint: relationOf,
@@ -29,14 +29,14 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+	NewModel: func(cfg scenario.Config, env *database.Env) (database.Model,
 		error) {
 		return New(*cfg.(*Config), *env)
 	},
-	Evidence:    engine.Evidence{Measured: true, Text: "below 10 ms a latency is a lower bound"},
+	Evidence:    database.Evidence{Measured: true, Text: "below 10 ms a latency is a lower bound"},
 	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).CheckpointTimeout.Std() },
 	Loaded:      func(cfg scenario.Config) int64 { return cfg.(*Config).Rows },
-	Queries: engine.Queries{
+	Queries: database.Queries{
 		CycleMedian: "(increase(pg_stat_bgwriter_checkpoint_write_time_total[$span]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[$span])) / 1000",
 		CycleNote:   "The recording has only their total time.",
 	},

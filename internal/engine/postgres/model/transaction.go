@@ -2,7 +2,7 @@ package model
 
 import (
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
 )
@@ -13,10 +13,10 @@ const none int32 = -1
 // An op is a transaction in progress.
 type op struct {
 	op     workload.Op
-	waits  engine.Waits
+	waits  database.Waits
 	begun  vtime.Instant
 	since  vtime.Instant // start of the current wait
-	on     engine.Wait
+	on     database.Wait
 	lsn    int64 // end of its commit record in the log
 	next   int32 // in a queue or in the free list
 	older  int32
@@ -37,7 +37,7 @@ type step struct {
 	dirty bool // the transaction changes it
 }
 
-func (o *op) wait(w engine.Wait, now vtime.Instant) { o.on, o.since = w, now }
+func (o *op) wait(w database.Wait, now vtime.Instant) { o.on, o.since = w, now }
 
 func (o *op) waited(now vtime.Instant) {
 	o.waits[o.on] += int64(now.Sub(o.since))
@@ -51,7 +51,7 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 	t.waited(now)
 	if t.steps == 0 {
 		if resume := e.planPages(t); resume > now {
-			e.resumeAt(t, i, engine.WaitThrottle, now, resume)
+			e.resumeAt(t, i, database.WaitThrottle, now, resume)
 			return
 		}
 	}
@@ -70,9 +70,9 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 		}
 
 		if f.ready > now {
-			on := engine.WaitRead
+			on := database.WaitRead
 			if s.fresh || t.unread {
-				on = engine.WaitThrottle
+				on = database.WaitThrottle
 			}
 			e.resumeAt(t, i, on, now, f.ready)
 			return
@@ -100,7 +100,7 @@ func (e *Engine) pin(now vtime.Instant, t *op, i int32, s *step) bool {
 	return true
 }
 
-func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) {
+func (e *Engine) resumeAt(t *op, i int32, w database.Wait, now, at vtime.Instant) {
 	t.wait(w, now)
 	e.clock.At(at, e, evExecute|uint64(i)<<eventBits)
 }
@@ -112,7 +112,7 @@ func (e *Engine) evict(now vtime.Instant, t *op, i int32, s *step) int32 {
 	if !ok {
 		// Some are pinned, the rest are dirty and wait for their log. Not all can be pinned: Check
 		// requires more buffers than max_connections can pin.
-		t.wait(engine.WaitCache, now)
+		t.wait(database.WaitCache, now)
 		e.wal.victims.push(e, i)
 		e.flushLog(now)
 		return none
@@ -218,7 +218,7 @@ func (e *Engine) change(now vtime.Instant, i int32) {
 
 	// An upper bound: each page may need an image.
 	if !e.logFits(recordCommit + int64(t.steps)*(int64(PageSize)+recordIndex)) {
-		t.wait(engine.WaitLogTurn, now)
+		t.wait(database.WaitLogTurn, now)
 		e.wal.room.push(e, i)
 		return
 	}
@@ -242,7 +242,7 @@ func (e *Engine) change(now vtime.Instant, i int32) {
 		return
 	}
 
-	t.wait(engine.WaitLogTurn, now)
+	t.wait(database.WaitLogTurn, now)
 	e.wal.waiting.push(e, i)
 	e.flushLog(now)
 }

@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 )
 
@@ -207,14 +207,14 @@ func (e *Engine) logSynced(now vtime.Instant) {
 // shareSync splits a transaction's wait for the log: the time until its flush started, the time the
 // kernel throttled the write, and the fdatasync by what the volume was doing.
 func (o *op) shareSync(now vtime.Instant, w *wal, s *kernel.SyncStats) {
-	o.waits[engine.WaitLogTurn] += int64(max(0, w.began.Sub(o.since)))
-	o.waits[engine.WaitThrottle] += int64(w.submitted.Sub(max(w.began, o.since)))
+	o.waits[database.WaitLogTurn] += int64(max(0, w.began.Sub(o.since)))
+	o.waits[database.WaitThrottle] += int64(w.submitted.Sub(max(w.began, o.since)))
 	// The parts of the sync are capped, so that they never add up to more than the wait.
 	left := now.Sub(w.submitted)
 	for _, part := range [...]struct {
-		wait engine.Wait
+		wait database.Wait
 		took units.Duration
-	}{{engine.WaitLogQueue, s.Queue}, {engine.WaitLogLimit, s.Limit}, {engine.WaitLogDevice, s.Device}} {
+	}{{database.WaitLogQueue, s.Queue}, {database.WaitLogLimit, s.Limit}, {database.WaitLogDevice, s.Device}} {
 		d := min(max(part.took.Std(), 0), left)
 		o.waits[part.wait] += int64(d)
 		left -= d

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -75,7 +75,7 @@ func newBurst(t *testing.T, slots, depth int, apart, prewritten bool) *burst {
 	cfg := Defaults()
 	cfg.Prewritten, cfg.File = prewritten, units.GiB
 
-	x, err := New(cfg, engine.Env{Clock: &b.clock, Host: b.host, Seed: 1, Client: b, Volumes: devices})
+	x, err := New(cfg, database.Env{Clock: &b.clock, Host: b.host, Seed: 1, Client: b, Volumes: devices})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (b *burst) plot(from, to int) string {
 
 func (b *burst) line(out *strings.Builder, s int, sent units.Size) {
 	var longest time.Duration
-	var waits engine.Waits
+	var waits database.Waits
 	for _, a := range b.answers {
 		longest = max(longest, a.took())
 		for k, x := range a.waits {
@@ -146,7 +146,7 @@ func (b *burst) line(out *strings.Builder, s int, sent units.Size) {
 		sum += float64(x)
 	}
 
-	share := func(w engine.Wait) string {
+	share := func(w database.Wait) string {
 		if sum == 0 {
 			return "-"
 		}
@@ -159,5 +159,5 @@ func (b *burst) line(out *strings.Builder, s int, sent units.Size) {
 	}
 
 	fmt.Fprintf(out, "%3d %8d %9s  %-40s %6s %6s %8s %8.1f %8.1f\n", s, len(b.answers), text, strings.Repeat("#", bar),
-		share(engine.WaitLogQueue), share(engine.WaitLogLimit), share(engine.WaitLogDevice), float64(b.host.DirtyBytes())/1e6, float64(sent)/1e6)
+		share(database.WaitLogQueue), share(database.WaitLogLimit), share(database.WaitLogDevice), float64(b.host.DirtyBytes())/1e6, float64(sent)/1e6)
 }

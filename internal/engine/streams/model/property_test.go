@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -92,7 +92,7 @@ func TestAppendsAreArithmetic(t *testing.T) {
 				rt.Fatalf("an append of %d up to %d cost %+v, arithmetic says %+v", n, end, got, want)
 			}
 
-			if (a.waits != engine.Waits{engine.WaitLogDevice: int64(takes)}) || a.took() != takes {
+			if (a.waits != database.Waits{database.WaitLogDevice: int64(takes)}) || a.took() != takes {
 				rt.Fatalf("an append of %d up to %d took %v, waiting %v; arithmetic says %v", n, end, a.took(), a.waits, takes)
 			}
 		}
@@ -176,17 +176,17 @@ func checkWaits(rt *rapid.T, answers []answer, takes time.Duration, randomWrites
 			rt.Fatalf("operation %d took %v and waited %v: %v", a.op.Key, a.took(), time.Duration(sum), w)
 		}
 
-		log := w[engine.WaitLogTurn] + w[engine.WaitLogQueue] + w[engine.WaitLogLimit] + w[engine.WaitLogDevice]
+		log := w[database.WaitLogTurn] + w[database.WaitLogQueue] + w[database.WaitLogLimit] + w[database.WaitLogDevice]
 		switch {
 		case !a.op.Kind.Writes():
-			if log != 0 || w[engine.WaitRead] < int64(takes) {
+			if log != 0 || w[database.WaitRead] < int64(takes) {
 				rt.Fatalf("a read waited %v", w)
 			}
 		case randomWrites:
-			if w[engine.WaitLogDevice] != int64(takes) || log != w[engine.WaitLogDevice]+w[engine.WaitLogLimit] {
+			if w[database.WaitLogDevice] != int64(takes) || log != w[database.WaitLogDevice]+w[database.WaitLogLimit] {
 				rt.Fatalf("a random write waited %v where a write takes %v", w, takes)
 			}
-		case w[engine.WaitRead] != 0 || w[engine.WaitLogDevice] < int64(takes):
+		case w[database.WaitRead] != 0 || w[database.WaitLogDevice] < int64(takes):
 			rt.Fatalf("an append waited %v where a write takes %v", w, takes)
 		}
 	}
@@ -201,8 +201,8 @@ func checkTurns(rt *rapid.T, o *openLoop) {
 			continue
 		}
 
-		came := a.op.At.Add(time.Duration(a.waits[engine.WaitCPU]))
-		start := came.Add(time.Duration(a.waits[engine.WaitLogTurn]))
+		came := a.op.At.Add(time.Duration(a.waits[database.WaitCPU]))
+		start := came.Add(time.Duration(a.waits[database.WaitLogTurn]))
 		if key > a.op.Key {
 			rt.Fatalf("append %d is answered before %d", key, a.op.Key)
 		}

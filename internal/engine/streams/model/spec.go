@@ -4,7 +4,7 @@ import (
 	_ "embed"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
@@ -14,9 +14,9 @@ var fieldDocs []byte
 
 // Spec is I/O streams for scenarios and the simulator.
 var Spec = scenario.Engine{
-	Traits: engine.Traits{
+	Traits: database.Traits{
 		Key: "streams", Product: "I/O streams", Cycle: "checkpoint",
-		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true},
+		Volumes: []database.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true},
 			{Name: "journal", Log: true}},
 		About:     "Streams is not a database but the I/O pattern of benchmark tools. Volumes: wal, data, or both.",
 		FieldDocs: fieldDocs,
@@ -25,11 +25,11 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+	NewModel: func(cfg scenario.Config, env *database.Env) (database.Model,
 		error) {
 		return New(*cfg.(*Config), *env)
 	},
-	Evidence: engine.Evidence{Measured: true,
+	Evidence: database.Evidence{Measured: true,
 		Text: "the volume's latency is calibrated on published measurements"},
 }
 

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -80,7 +80,7 @@ func (c *Config) Check() inputerror.List {
 // or otherwise "wal".
 type Engine struct {
 	cfg    Config
-	env    engine.Env
+	env    database.Env
 	data   *kernel.Device
 	log    *kernel.File
 	end    units.Size // end of the appended data
@@ -90,18 +90,18 @@ type Engine struct {
 	busy     bool // an fdatasync is in progress
 	waiting  []pending
 	syncing  []pending
-	underway engine.Kept[pending] // operations on the CPU or the volume
+	underway database.Kept[pending] // operations on the CPU or the volume
 }
 
 // A pending is an operation and its arrival time.
 type pending struct {
 	op    workload.Op
 	since vtime.Instant
-	waits engine.Waits
+	waits database.Waits
 }
 
 // New makes the streams. It fails without a volume.
-func New(cfg Config, env engine.Env) (*Engine, error) {
+func New(cfg Config, env database.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (e *Engine) Do(op workload.Op) {
 	now := e.env.Clock.Now()
 	_, done := e.env.Host.CPU(now, e.cfg.CPU.Std())
 	p := pending{op: op, since: now}
-	p.waits[engine.WaitCPU] = int64(done.Sub(now))
+	p.waits[database.WaitCPU] = int64(done.Sub(now))
 	if op.Kind.Writes() && !e.cfg.RandomWrites {
 		e.env.Clock.At(done, (*appendTurn)(e), e.underway.Keep(p))
 		return
@@ -166,11 +166,11 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 	s, began := e.log.LastSync(), vtime.Instant(arg)
 	for i := range e.syncing {
 		p := &e.syncing[i]
-		turn := began.Sub(p.since) - time.Duration(p.waits[engine.WaitCPU])
-		p.waits[engine.WaitLogTurn] = int64(turn)
-		p.waits[engine.WaitLogQueue] = int64(s.Queue)
-		p.waits[engine.WaitLogLimit] = int64(s.Limit)
-		p.waits[engine.WaitLogDevice] = int64(s.Device)
+		turn := began.Sub(p.since) - time.Duration(p.waits[database.WaitCPU])
+		p.waits[database.WaitLogTurn] = int64(turn)
+		p.waits[database.WaitLogQueue] = int64(s.Queue)
+		p.waits[database.WaitLogLimit] = int64(s.Limit)
+		p.waits[database.WaitLogDevice] = int64(s.Device)
 		e.env.Client.Done(now, &p.op, &p.waits)
 	}
 	e.syncing = e.syncing[:0]
@@ -195,12 +195,12 @@ func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
 func (t *blockTurn) Started(_ vtime.Instant, c volume.Completion, arg uint64) {
 	e := (*Engine)(t)
 	p := e.underway.At(arg)
-	asked := p.since.Add(time.Duration(p.waits[engine.WaitCPU]))
+	asked := p.since.Add(time.Duration(p.waits[database.WaitCPU]))
 	if p.op.Kind.Writes() { // the limits and the latency separately, because the fix differs
-		p.waits[engine.WaitLogLimit] = int64(c.Issued.Sub(asked))
-		p.waits[engine.WaitLogDevice] = int64(c.Done.Sub(c.Issued))
+		p.waits[database.WaitLogLimit] = int64(c.Issued.Sub(asked))
+		p.waits[database.WaitLogDevice] = int64(c.Done.Sub(c.Issued))
 	} else {
-		p.waits[engine.WaitRead] = int64(c.Done.Sub(asked))
+		p.waits[database.WaitRead] = int64(c.Done.Sub(asked))
 	}
 	e.env.Clock.At(c.Done, (*blockDone)(e), arg)
 }
@@ -214,10 +214,10 @@ func (t *blockDone) Fire(now vtime.Instant, arg uint64) {
 
 // Metrics returns none: everything that streams do is visible on the device, where node_exporter
 // counts it.
-func (e *Engine) Metrics() []engine.Metric { return nil }
+func (e *Engine) Metrics() []database.Metric { return nil }
 
 // Sample returns nothing.
 func (e *Engine) Sample([]float64) {}
 
 // Cycles returns none.
-func (e *Engine) Cycles() []engine.Cycle { return nil }
+func (e *Engine) Cycles() []database.Cycle { return nil }

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/engine/enginetest"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/model/workload"
@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 			change(&cfg)
 			enginetest.Run(t, enginetest.Case{
 				Volumes: []string{"data", "wal"},
-				New:     func(env engine.Env) (engine.Model, error) { return New(cfg, env) },
+				New:     func(env database.Env) (database.Model, error) { return New(cfg, env) },
 				Op: func(n uint64, chance *random.Stream) workload.Op {
 					return workload.Op{Kind: workload.Kind(n % workload.Kinds), Key: chance.Below(1 << 20), Size: 2300}
 				},
@@ -53,7 +53,7 @@ type loop struct {
 type answer struct {
 	op    workload.Op
 	done  vtime.Instant
-	waits engine.Waits
+	waits database.Waits
 }
 
 func (a *answer) took() time.Duration { return a.done.Sub(a.op.At) }
@@ -65,7 +65,7 @@ func newLoop(t interface{ Fatal(...any) }, cfg Config, v volume.Config, fs kerne
 	l.host = kernel.NewHost(hc, &l.clock, 1)
 	l.device = l.host.Attach("data", volume.MustNew(v, 1, nil))
 	l.device.SetVolatileCache(true) // count the flushes
-	x, err := New(cfg, engine.Env{Clock: &l.clock, Host: l.host, Seed: 1, Client: l, Volumes: []*kernel.Device{l.device}})
+	x, err := New(cfg, database.Env{Clock: &l.clock, Host: l.host, Seed: 1, Client: l, Volumes: []*kernel.Device{l.device}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func (l *loop) one(op workload.Op) answer {
 	return l.answers[n]
 }
 
-func (l *loop) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (l *loop) Done(now vtime.Instant, op *workload.Op, w *database.Waits) {
 	l.answers = append(l.answers, answer{*op, now, *w})
 	if now < l.until {
 		l.ask()
@@ -226,7 +226,7 @@ func TestGroupCommit(t *testing.T) {
 func TestNeedsAVolume(t *testing.T) {
 	var clock vtime.Clock
 	host := kernel.NewHost(kernel.Defaults(), &clock, 1)
-	env := engine.Env{Clock: &clock, Host: host, Volumes: []*kernel.Device{host.Attach("index", volume.MustNew(volume.Config{Size: units.GiB}, 1, nil))}}
+	env := database.Env{Clock: &clock, Host: host, Volumes: []*kernel.Device{host.Attach("index", volume.MustNew(volume.Config{Size: units.GiB}, 1, nil))}}
 	if _, err := New(Defaults(), env); err == nil {
 		t.Error("streams without a suitable volume were made")
 	}
@@ -249,7 +249,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 
-	if _, err := New(cfg, engine.Env{}); err == nil {
+	if _, err := New(cfg, database.Env{}); err == nil {
 		t.Error("New accepts what Check rejects")
 	}
 }

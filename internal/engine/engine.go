@@ -1,6 +1,6 @@
-// Package engines lists the storage engines that Plimsoll supports. Adding an engine takes a folder
+// Package engine lists the storage engines that Plimsoll supports. Adding an engine takes a folder
 // next to this file and a line in it.
-package engines
+package engine
 
 import (
 	"plimsoll/internal/engine/etcd"

@@ -1,4 +1,4 @@
-// Package engine defines what storage engines have in common as models: operations go in when they
+// Package database defines what storage engines have in common as models: operations go in when they
 // arrive, and are acknowledged when the engine would acknowledge them.
 //
 // An engine is a state machine over volumes. It is given operations ([Model.Do]) and its own events
@@ -8,7 +8,7 @@
 //
 // It counts under the names that users' exporters give to the real engine's counters
 // ([Model.Metrics]), so that one pack of rules judges both.
-package engine
+package database
 
 import (
 	"path"
