@@ -7,6 +7,7 @@
 package inputerror
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -72,6 +73,22 @@ func (l List) Error() string {
 // Addf adds a problem with one field.
 func (l *List) Addf(field, format string, args ...any) {
 	*l = append(*l, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+// AddOutside adds a problem if a value is not from least to most. show writes a value as a user would,
+// and text says what is wrong with it, after the value.
+func AddOutside[T cmp.Ordered](l *List, field string, x, least, most T, show func(T) string,
+	text, source string) {
+	// NaN is in no range.
+	if x >= least && x <= most {
+		return
+	}
+	nearest := least
+	if x > most {
+		nearest = most
+	}
+	*l = append(*l, Problem{Field: field, Text: show(x) + text, Limit: show(least) + " to " + show(most),
+		Source: source, Nearest: show(nearest)})
 }
 
 // Under returns the list with each field's path placed under a parent: "volumes.data" and "iops"

@@ -18,11 +18,11 @@
 package enginetest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,22 +39,22 @@ import (
 type Case struct {
 	// Volumes are the names of its volumes, which are all separate.
 	Volumes []string
-	// Host is its host; nil: four cores, 16 GiB, the kernel's defaults.
-	Host *kernel.Config
 	// New makes the engine.
 	New func(env database.Env) (database.Model, error)
 	// Op makes the n-th operation, except for its time.
 	Op func(n uint64, chance *random.Stream) workload.Op
-	// Rate is the number of operations per second (200), and For the duration of the load (90 s).
-	Rate int
-	For  time.Duration
-	// Drain is the time limit for acknowledging all operations afterwards (30 min: the slowest
-	// volume allows 150 operations per second).
-	Drain time.Duration
-	// Counter reports which series must not decrease; nil: those with names ending in _total, _sum
-	// or _bucket.
-	Counter func(name string) bool
+	// For is the duration of the load (90 s).
+	For time.Duration
 }
+
+const (
+	// rate is the number of operations per second.
+	rate = 200
+	// drain is the time limit for acknowledging all operations afterwards: the slowest volume allows 150
+	// operations per second. Virtual time costs nothing, so the limit only has to catch an engine that
+	// never finishes.
+	drain = 30 * time.Minute
+)
 
 // volumes are the kinds of volumes that the suite uses.
 func volumes() map[string]volume.Config {
@@ -93,7 +93,7 @@ func Run(t *testing.T, c Case) {
 // Check runs an engine on volumes of one kind and returns the violations, at most twenty of each
 // kind.
 func Check(c Case, v volume.Config) []string {
-	c = c.filled()
+	c.For = cmp.Or(c.For, 90*time.Second)
 	first, err := c.open(v, 1, time.Second)
 	if err != nil {
 		return []string{err.Error()}
@@ -115,35 +115,6 @@ func Check(c Case, v volume.Config) []string {
 	}
 
 	return out
-}
-
-func (c Case) filled() Case {
-	if c.Host == nil {
-		h := kernel.Defaults()
-		c.Host = &h
-	}
-
-	if c.Rate == 0 {
-		c.Rate = 200
-	}
-
-	if c.For == 0 {
-		c.For = 90 * time.Second
-	}
-
-	// Virtual time costs nothing, so the limit only has to catch an engine that never finishes.
-	if c.Drain == 0 {
-		c.Drain = 30 * time.Minute
-	}
-
-	if c.Counter == nil {
-		c.Counter = func(name string) bool {
-			return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_sum") ||
-				strings.HasSuffix(name, "_bucket")
-		}
-	}
-
-	return c
 }
 
 // answer is the part of an acknowledgement that is compared between runs.
@@ -176,7 +147,7 @@ type run struct {
 func (c Case) open(v volume.Config, seed random.Seed, period time.Duration) (*run, error) {
 	r := &run{Case: c, chance: seed.Stream("enginetest"), period: period, until: vtime.At(c.For),
 		open: map[vtime.Instant]workload.Op{}, wrong: map[string]int{}}
-	host := kernel.NewHost(*c.Host, &r.clock, seed)
+	host := kernel.NewHost(kernel.Defaults(), &r.clock, seed)
 
 	var devices []*kernel.Device
 	for _, name := range c.Volumes {
@@ -224,7 +195,7 @@ func (r *run) send(now vtime.Instant) {
 func (r *run) Fire(now vtime.Instant, _ uint64) {
 	if now < r.until {
 		r.send(now)
-		r.clock.After(r.chance.Exponential(time.Second/time.Duration(r.Rate))+1, r, 0)
+		r.clock.After(r.chance.Exponential(time.Second/rate)+1, r, 0)
 	}
 }
 
@@ -275,7 +246,7 @@ func (r *run) openLoop() {
 }
 
 func (r *run) closedLoop(clients int) {
-	r.closed, r.most = true, uint64(2*r.Rate)*uint64(r.For/time.Second)
+	r.closed, r.most = true, 2*rate*uint64(r.For/time.Second)
 	for range clients {
 		r.send(0)
 	}
@@ -284,7 +255,7 @@ func (r *run) closedLoop(clients int) {
 
 // finish runs to the end of the load, and then until nothing is open or the time limit is reached.
 func (r *run) finish() {
-	end := r.until.Add(r.Drain)
+	end := r.until.Add(drain)
 	for at := vtime.Instant(0); at < r.until || len(r.open) > 0 && at < end; {
 		at = at.Add(r.period)
 		r.clock.Run(at)
@@ -296,7 +267,7 @@ func (r *run) finish() {
 	r.clock.Run((r.clock.Now()/vtime.At(time.Minute) + 2) * vtime.At(time.Minute))
 	r.inspect()
 	if n := len(r.open); n > 0 {
-		r.fail("lost", "%d of %d operations are not acknowledged %v after the last one", n, r.sent, r.Drain)
+		r.fail("lost", "%d of %d operations are not acknowledged %v after the last one", n, r.sent, drain)
 	}
 
 	if r.sent == 0 || r.log == nil {
@@ -320,7 +291,7 @@ func (r *run) inspect() {
 		switch {
 		case math.IsInf(now[k], 0):
 			r.fail("sample", "%s is infinite", m.Name)
-		case r.values != nil && now[k] < r.values[k] && r.Counter(m.Name):
+		case r.values != nil && now[k] < r.values[k] && counter.MatchString(m.Name):
 			r.fail("counter", "%s%q falls from %g to %g", m.Name, m.Labels, r.values[k], now[k])
 		}
 	}
@@ -355,7 +326,9 @@ func (r *run) inspectCycles() {
 
 var (
 	metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`) // Prometheus' data model
-	labelName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	// counter matches the names of counters.
+	counter   = regexp.MustCompile(`(_total|_sum|_bucket)$`)
+	labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
 // problems returns all violations, including those of names.

@@ -83,7 +83,7 @@ func (f *faulty) Cycles() []database.Cycle {
 func TestFaultsAreFound(t *testing.T) {
 	for _, fault := range []string{"", "lost", "acknowledged", "changed", "time", "waits", "two runs", "names", "names no series", "sample", "counter", "cycles"} {
 		c := Case{
-			Volumes: []string{"data"}, For: 10 * time.Second, Drain: time.Second,
+			Volumes: []string{"data"}, For: 10 * time.Second,
 			New: func(env database.Env) (database.Model, error) { return &faulty{fault: fault, env: env}, nil },
 			Op: func(_ uint64, chance *random.Stream) workload.Op {
 				return workload.Op{Kind: workload.Update, Key: chance.Below(10)}

@@ -93,33 +93,16 @@ const (
 func (c *Config) Check() inputerror.List {
 	var problems inputerror.List
 	count := func(field string, n, least, most int, what string) {
-		if n >= least && n <= most {
-			return
-		}
-		problems = append(problems, inputerror.Problem{
-			Field: field, Text: strconv.Itoa(n) + " " + what,
-			Limit:   strconv.Itoa(least) + " to " + strconv.Itoa(most),
-			Nearest: strconv.Itoa(min(max(n, least), most)),
-		})
+		inputerror.AddOutside(&problems, field, n, least, most, strconv.Itoa, " "+what, "")
 	}
 
-	span := func(field string, d, least units.Duration) {
-		if d < least || d > units.Duration(durationMax) {
-			nearest := min(max(d, least), units.Duration(durationMax))
-			problems = append(problems, inputerror.Problem{
-				Field: field, Text: d.Std().String() + " is out of range",
-				Limit: least.Std().String() + " to " + durationMax.String(), Nearest: nearest.Std().String(),
-			})
-		}
+	span := func(field string, d units.Duration, least time.Duration) {
+		inputerror.AddOutside(&problems, field, d.Std(), least, durationMax, time.Duration.String,
+			" is out of range", "")
 	}
 
 	size := func(field string, s, least, most units.Size) {
-		if s < least || s > most {
-			problems = append(problems, inputerror.Problem{
-				Field: field, Text: s.Exact() + " is out of range",
-				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
-			})
-		}
+		inputerror.AddOutside(&problems, field, s, least, most, units.Size.Exact, " is out of range", "")
 	}
 
 	count("members", c.Members, 1, membersMax, "members: etcd's FAQ recommends 7 at most")
@@ -135,7 +118,7 @@ func (c *Config) Check() inputerror.List {
 
 	count("leader", c.Leader, 1, max(1, min(c.Members, membersMax)), "is not one of the members")
 	span("rtt", c.RTT, 0)
-	span("heartbeat", c.Heartbeat, units.Duration(time.Millisecond))
+	span("heartbeat", c.Heartbeat, time.Millisecond)
 
 	if c.Election < 5*c.Heartbeat {
 		problems = append(problems, inputerror.Problem{
@@ -144,7 +127,7 @@ func (c *Config) Check() inputerror.List {
 		})
 	}
 
-	span("batch_interval", c.BatchInterval, units.Duration(time.Millisecond))
+	span("batch_interval", c.BatchInterval, time.Millisecond)
 	count("batch_limit", c.BatchLimit, 1, entryMax, "puts per commit")
 	count("snapshot_count", c.SnapshotCount, 1, entryMax, "entries per snapshot")
 	count("catchup_entries", c.CatchUp, 1, entryMax, "entries kept")
@@ -166,12 +149,8 @@ func (c *CPU) check() inputerror.List {
 		{"request", c.Request}, {"reply", c.Reply}, {"ready", c.Ready}, {"entry", c.Entry}, {"apply", c.Apply},
 		{"message", c.Message}, {"replicate", c.Replicate}, {"commit", c.Commit}, {"page", c.Page},
 	} {
-		if x.d < 0 || x.d > units.Duration(time.Second) {
-			l = append(l, inputerror.Problem{
-				Field: x.field, Text: x.d.Std().String() + " of CPU time per step", Limit: "0s to 1s",
-				Nearest: min(max(x.d, 0), units.Duration(time.Second)).Std().String(),
-			})
-		}
+		inputerror.AddOutside(&l, x.field, x.d.Std(), 0, time.Second, time.Duration.String,
+			" of CPU time per step", "")
 	}
 
 	return l

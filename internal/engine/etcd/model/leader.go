@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/model/database"
@@ -9,7 +11,6 @@ import (
 // A loop is the leader's raft loop.
 type loop struct {
 	since     vtime.Instant  // when it started the current Ready
-	from      uint64         // the current Ready's first entry is from+1
 	committed uint64         // entries known to be committed
 	picked    uint64         // committed entries included in a Ready
 	handed    uint64         // entries passed on to the applier
@@ -50,7 +51,7 @@ func (c *Cluster) kick(now vtime.Instant) {
 	}
 
 	m.busy = true
-	l.since, l.from = now, m.synced
+	l.since = now
 	m.to = c.log.within(m.synced, c.log.last, c.cfg.MaxMessage)
 
 	for i := m.synced + 1; i <= m.to; i++ {
@@ -156,23 +157,18 @@ func (c *Cluster) loopFree(now vtime.Instant) {
 
 // commit advances the commit index to what a majority has on disk.
 func (c *Cluster) commit(now vtime.Instant) {
-	// Sort the members' positions in descending order; the median is on a majority's disks.
-	var matches [membersMax]uint64
-	n := 0
+	var all [membersMax]uint64
+	matches := all[:len(c.members)]
 	for k := range c.members {
-		x := c.members[k].sending.match
+		matches[k] = c.members[k].sending.match
 		if &c.members[k] == c.leader {
-			x = c.leader.synced
+			matches[k] = c.leader.synced
 		}
-		i := n
-		for ; i > 0 && matches[i-1] < x; i-- {
-			matches[i] = matches[i-1]
-		}
-		matches[i] = x
-		n++
 	}
 
-	quorum := matches[n/2] // n is odd: n/2+1 members have at least this
+	// The median is on a majority's disks, because the number of members is odd.
+	slices.Sort(matches)
+	quorum := matches[len(matches)/2]
 	l := &c.loop
 	if quorum <= l.committed {
 		return
@@ -197,9 +193,8 @@ func (c *Cluster) commit(now vtime.Instant) {
 
 // An applier applies committed puts one after another, but not while the backend commits.
 type applier struct {
-	busy  bool
-	to    uint64 // the last entry of the current batch
-	since vtime.Instant
+	busy bool
+	to   uint64 // the last entry of the current batch
 }
 
 // applyNext starts applying the entries that the loop has passed on.
@@ -209,7 +204,7 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 		return
 	}
 
-	a.busy, a.since = true, now
+	a.busy = true
 	a.to = min(c.loop.handed, m.applied+uint64(c.cfg.BatchLimit))
 
 	for i := m.applied + 1; i <= a.to; i++ {

@@ -79,21 +79,11 @@ const (
 func (c *Config) Check() inputerror.List {
 	var problems inputerror.List
 	size := func(field string, s, least, most units.Size) {
-		if s < least || s > most {
-			problems = append(problems, inputerror.Problem{
-				Field: field, Text: s.Exact() + " out of range",
-				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
-			})
-		}
+		inputerror.AddOutside(&problems, field, s, least, most, units.Size.Exact, " out of range", "")
 	}
 
 	span := func(field string, d units.Duration, least, most time.Duration) {
-		if d.Std() < least || d.Std() > most {
-			problems = append(problems, inputerror.Problem{
-				Field: field, Text: d.Std().String() + " out of range",
-				Limit: least.String() + " to " + most.String(), Nearest: min(max(d.Std(), least), most).String(),
-			})
-		}
+		inputerror.AddOutside(&problems, field, d.Std(), least, most, time.Duration.String, " out of range", "")
 	}
 
 	size("database", c.Database, units.MiB, databasesMax)

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -110,22 +109,16 @@ func Defaults() Config {
 func (c *Config) Check() inputerror.List {
 	var problems inputerror.List
 	size := func(field string, v, least, most units.Size, source string) {
-		if v < least || v > most {
-			problems = append(problems, outside(field, v.Exact(), least.Exact(), most.Exact(), v < least, source))
-		}
+		inputerror.AddOutside(&problems, field, v, least, most, units.Size.Exact, beyond(v > most), source)
 	}
 
 	duration := func(field string, v units.Duration, least, most time.Duration, source string) {
-		if v.Std() < least || v.Std() > most {
-			problems = append(problems, outside(field, v.Std().String(), least.String(), most.String(),
-				v.Std() < least, source))
-		}
+		inputerror.AddOutside(&problems, field, v.Std(), least, most, time.Duration.String,
+			beyond(v.Std() > most), source)
 	}
 
 	number := func(field string, v, least, most float64, source string) {
-		if !(v >= least && v <= most) {
-			problems = append(problems, outside(field, exact(v), exact(least), exact(most), !(v > most), source))
-		}
+		inputerror.AddOutside(&problems, field, v, least, most, exact, beyond(v > most), source)
 	}
 
 	const model = "a limit of this model"
@@ -173,13 +166,11 @@ func (c *Config) Check() inputerror.List {
 // exact formats a number the way a user writes it in YAML.
 func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-func outside(field, value, least, most string, low bool, source string) inputerror.Problem {
-	p := inputerror.Problem{Field: field, Limit: least + " to " + most, Source: source, Nearest: most}
-	p.Text = fmt.Sprintf("%s is above the maximum", value)
-	if low {
-		p.Text, p.Nearest = fmt.Sprintf("%s is below the minimum", value), least
+func beyond(high bool) string {
+	if high {
+		return " is above the maximum"
 	}
-	return p
+	return " is below the minimum"
 }
 
 // Page layout (PostgreSQL 15 documentation, 73.6 and 67.4): a page has a header of 24 B; a row

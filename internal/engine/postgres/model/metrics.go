@@ -1,6 +1,7 @@
 package model
 
 import (
+	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/model/database"
 	"plimsoll/internal/model/workload"
 )
@@ -62,9 +63,12 @@ func (e *Engine) each(emit func(name string, value float64, labels ...string)) {
 	emit("pg_stat_database_blks_hit", float64(counters.hits), "datname", databaseName)
 	emit("pg_stat_database_blks_read", float64(counters.reads), "datname", databaseName)
 
-	oldest := 0.0
-	if e.oldest != none {
-		oldest = e.clock.Now().Sub(e.ops[e.oldest].begun).Seconds()
+	oldest, begun := 0.0, vtime.Never
+	for i := range e.ops {
+		begun = min(begun, e.ops[i].begun)
+	}
+	if begun != vtime.Never {
+		oldest = e.clock.Now().Sub(begun).Seconds()
 	}
 
 	emit("pg_stat_activity_count", float64(e.active), "datname", databaseName, "state", "active")

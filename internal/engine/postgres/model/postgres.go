@@ -53,12 +53,13 @@ type Engine struct {
 	background  backgroundWriter
 	backends    flusher
 
-	ops            []op
-	free           int32 // list of unused ops
-	oldest, newest int32 // ends of the list of active ops, in start order
-	active         int
-	queue          backlog
-	done           op // the last acknowledged op, valid for the client during its call
+	ops    []op
+	free   int32 // list of unused ops
+	active int
+	// queue has the operations in front of the connections. Only the run bounds its length.
+	queue  database.Queue
+	queued database.Slots
+	done   op // the last acknowledged op, valid for the client during its call
 
 	n       counters
 	metrics []database.Metric
@@ -99,8 +100,6 @@ func New(cfg Config, env database.Env) (*Engine, error) {
 	pg.wal = wal{file: env.Host.Create("pg_wal", logVolume, size), buffers: cfg.walBuffers()}
 	pg.wal.ring = (pg.wal.buffers + int64(WALSegment) - 1) / int64(WALSegment) * int64(WALSegment)
 	pg.wal.file.SetPrewritten(true)
-	pg.wal.waiting, pg.wal.served = queue{none, none}, queue{none, none}
-	pg.wal.room, pg.wal.victims = queue{none, none}, queue{none, none}
 
 	pg.layLog(logVolume)
 
@@ -111,11 +110,10 @@ func New(cfg Config, env database.Env) (*Engine, error) {
 
 	pg.ops = make([]op, cfg.MaxConnections)
 	for i := range pg.ops {
-		pg.ops[i].next = int32(i) + 1
+		pg.ops[i].next, pg.ops[i].begun = int32(i)+1, vtime.Never
 	}
 
 	pg.ops[len(pg.ops)-1].next = none
-	pg.oldest, pg.newest = none, none
 	pg.countSegments()
 	pg.metrics = pg.names()
 
@@ -130,7 +128,7 @@ func pageCache(memory, shared units.Size) units.Size { return (memory - shared) 
 func (e *Engine) Do(o workload.Op) {
 	now := e.clock.Now()
 	if e.free == none {
-		e.queue.push(queued{o, now})
+		e.queue.Push(&e.queued, e.queued.Take(o, now))
 		return
 	}
 	e.begin(now, now, &o)
@@ -141,15 +139,7 @@ func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 	i := e.free
 	t := &e.ops[i]
 	e.free = t.next
-	*t = op{op: *o, begun: now, older: e.newest, newer: none, held: none}
-
-	if e.newest == none {
-		e.oldest = i
-	} else {
-		e.ops[e.newest].newer = i
-	}
-
-	e.newest = i
+	*t = op{op: *o, begun: now, held: none}
 	e.active++
 	_, done := e.host.CPU(now, e.cfg.CPU.Std())
 	t.waits[database.WaitConnection] = int64(now.Sub(came))
@@ -160,18 +150,6 @@ func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 // acknowledge ends a transaction and passes its connection to the next one in the queue.
 func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 	t := &e.ops[i]
-	if t.older == none {
-		e.oldest = t.newer
-	} else {
-		e.ops[t.older].newer = t.newer
-	}
-
-	if t.newer == none {
-		e.newest = t.older
-	} else {
-		e.ops[t.newer].older = t.older
-	}
-
 	e.active--
 	e.n.commits++
 	if t.op.Kind.Writes() {
@@ -180,11 +158,14 @@ func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 
 	// A copy for the client, because the slot may be reused before the client returns.
 	e.done.op, e.done.waits, e.done.lsn = t.op, t.waits, t.lsn
-	t.next = e.free
+	t.next, t.begun = e.free, vtime.Never
 	e.free = i
 
-	if q, ok := e.queue.pop(); ok {
-		e.begin(now, q.came, &q.op)
+	if e.queue.Len() > 0 {
+		k := e.queue.Pop(&e.queued)
+		q := *e.queued.At(k)
+		e.queued.Give(k)
+		e.begin(now, q.Mark, &q.Op)
 	}
 
 	e.client.Done(now, &e.done.op, &e.done.waits)
@@ -222,39 +203,4 @@ func (e *Engine) Fire(now vtime.Instant, arg uint64) {
 	case evBackgroundWriter:
 		e.backgroundWrite(now)
 	}
-}
-
-// backlog is the queue in front of the connections: a growing ring buffer. Only the run bounds its
-// length; an operation takes as much memory here as anywhere else.
-type backlog struct {
-	ring  []queued
-	first int
-	n     int
-}
-
-type queued struct {
-	op   workload.Op
-	came vtime.Instant
-}
-
-func (b *backlog) push(q queued) {
-	if b.n == len(b.ring) {
-		ring := make([]queued, max(64, 2*b.n))
-		for k := range b.n {
-			ring[k] = b.ring[(b.first+k)%len(b.ring)]
-		}
-		b.ring, b.first = ring, 0
-	}
-	b.ring[(b.first+b.n)%len(b.ring)] = q
-	b.n++
-}
-
-func (b *backlog) pop() (q queued, ok bool) {
-	if b.n == 0 {
-		return q, false
-	}
-	q = b.ring[b.first]
-	b.first = (b.first + 1) % len(b.ring)
-	b.n--
-	return q, true
 }

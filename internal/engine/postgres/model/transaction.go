@@ -14,13 +14,11 @@ const none int32 = -1
 type op struct {
 	op     workload.Op
 	waits  database.Waits
-	begun  vtime.Instant
+	begun  vtime.Instant // Never: not in use
 	since  vtime.Instant // start of the current wait
 	on     database.Wait
 	lsn    int64 // end of its commit record in the log
-	next   int32 // in a queue or in the free list
-	older  int32
-	newer  int32
+	next   int32 // in the free list
 	pinned [pinsPerOp]int32
 	leaf   int64 // block of the index leaf
 	step   uint8
@@ -113,7 +111,7 @@ func (e *Engine) evict(now vtime.Instant, t *op, i int32, s *step) int32 {
 		// Some are pinned, the rest are dirty and wait for their log. Not all can be pinned: Check
 		// requires more buffers than max_connections can pin.
 		t.wait(database.WaitCache, now)
-		e.wal.victims.push(e, i)
+		e.wal.victims = append(e.wal.victims, i)
 		e.flushLog(now)
 		return none
 	}
@@ -219,7 +217,7 @@ func (e *Engine) change(now vtime.Instant, i int32) {
 	// An upper bound: each page may need an image.
 	if !e.logFits(recordCommit + int64(t.steps)*(int64(PageSize)+recordIndex)) {
 		t.wait(database.WaitLogTurn, now)
-		e.wal.room.push(e, i)
+		e.wal.room = append(e.wal.room, i)
 		return
 	}
 
@@ -243,7 +241,7 @@ func (e *Engine) change(now vtime.Instant, i int32) {
 	}
 
 	t.wait(database.WaitLogTurn, now)
-	e.wal.waiting.push(e, i)
+	e.wal.waiting = append(e.wal.waiting, i)
 	e.flushLog(now)
 }
 

@@ -39,29 +39,10 @@ type wal struct {
 	target    int64         // the position up to which it makes the log durable
 	began     vtime.Instant // when it started
 	submitted vtime.Instant // when its fdatasync was called
-	waiting   queue         // transactions waiting for the next flush
-	served    queue         // transactions served by the current flush
-	room      queue         // transactions waiting for room in the buffers
-	victims   queue         // transactions waiting for a buffer whose page may be written
-}
-
-// queue is a first-in, first-out list of transactions, linked through them.
-type queue struct{ head, tail int32 }
-
-func (q *queue) push(e *Engine, i int32) {
-	e.ops[i].next = none
-	if q.head == none {
-		q.head = i
-	} else {
-		e.ops[q.tail].next = i
-	}
-	q.tail = i
-}
-
-// drain empties the queue and returns the first transaction of its list.
-func (q *queue) drain() (head int32) {
-	head, q.head, q.tail = q.head, none, none
-	return head
+	waiting   []int32       // transactions waiting for the next flush
+	served    []int32       // transactions served by the current flush
+	room      []int32       // transactions waiting for room in the buffers
+	victims   []int32       // transactions waiting for a buffer whose page may be written
 }
 
 // log appends a record about a page. The first change after a checkpoint begins adds an image of
@@ -147,7 +128,7 @@ func (e *Engine) beginFlush(now vtime.Instant) {
 		return
 	}
 
-	w.served, w.waiting = w.waiting, queue{none, none}
+	w.served, w.waiting = w.waiting, w.served[:0]
 	w.began, w.target = now, w.inserted
 	if resume := e.writeLog(); resume > now {
 		e.clock.At(resume, e, evLogWritten)
@@ -171,26 +152,24 @@ func (e *Engine) logSynced(now vtime.Instant) {
 	w.busy = false
 
 	stats := w.file.LastSync()
-	for i := w.served.drain(); i != none; {
-		next := e.ops[i].next
+	for _, i := range w.served {
 		e.ops[i].shareSync(now, w, &stats)
 		e.acknowledge(now, i)
-		i = next
 	}
 
 	// The flush made room in the WAL buffers for changes that waited for it.
-	for i := w.room.drain(); i != none; {
-		next := e.ops[i].next
+	room := w.room
+	w.room = nil
+	for _, i := range room {
 		e.ops[i].waited(now)
 		e.change(now, i)
-		i = next
 	}
 
 	// A dirty page may be evicted only after its WAL is durable.
-	for i := w.victims.drain(); i != none; {
-		next := e.ops[i].next
+	victims := w.victims
+	w.victims = nil
+	for _, i := range victims {
 		e.execute(now, i)
-		i = next
 	}
 
 	if e.checkpoint.needsLog {
@@ -199,7 +178,7 @@ func (e *Engine) logSynced(now vtime.Instant) {
 	}
 
 	// Transactions that arrived during the sync share the next one.
-	if e.wal.waiting.head != none || e.checkpoint.needsLog {
+	if len(e.wal.waiting) > 0 || e.checkpoint.needsLog {
 		e.flushLog(now)
 	}
 }

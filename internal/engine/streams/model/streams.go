@@ -68,11 +68,7 @@ func (c *Config) Check() inputerror.List {
 			Nearest: c.Block.Exact()})
 	}
 
-	if d := c.CPU.Std(); d < 0 || d > time.Second {
-		l = append(l, inputerror.Problem{Field: "cpu", Text: d.String() + " of CPU per call", Limit: "0s to 1s",
-			Nearest: min(max(d, 0), time.Second).String()})
-	}
-
+	inputerror.AddOutside(&l, "cpu", c.CPU.Std(), 0, time.Second, time.Duration.String, " of CPU per call", "")
 	return l
 }
 
