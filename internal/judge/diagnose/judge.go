@@ -93,7 +93,8 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !concerns(c, rule) || !conditions[i].known || !wanted(rule) || len(lacks(c, rule)) > 0 {
+		if !concerns(c, rule) || !conditions[i].known || !wanted(rule) || len(lacks(c, rule)) > 0 ||
+			rule.Stalled && !(c.Stall.IsDatabase && c.Stall.Any()) {
 			continue
 		}
 		found, err := judge(c, rule, rules.Cut(conditions[i].held, span.First, span.Last), traced)

@@ -59,6 +59,25 @@ func (r Rule) Condition(input *Case, subject string, cells timeline.Mask) (Findi
 	return finding, true
 }
 
+// Coincides is the finding that stalls coincide with a condition that holds in some cells: they are a larger
+// share of its time than of the rest. during and otherwise name these shares, of a signal. The values are
+// share, of the stalled time, in and out. It returns false if they do not coincide, or if there is not
+// enough other time to compare with.
+func (r Rule) Coincides(c *Case, subject string, cells timeline.Mask, of *Signal,
+	during, otherwise string) (f Finding, v Values, ok bool) {
+	fraction, in, out := c.Attributable(cells)
+	if fraction < MinAttributable || in < StallRatio*out || !c.Contrasts(cells) {
+		return Finding{}, nil, false
+	}
+
+	f = r.Finding(subject)
+	f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
+	f.Windows = c.Windows(cells.And(c.Stall.Cells))
+	f.Evidence = []Evidence{c.Figure(during, of, in, "ratio", cells),
+		c.Figure(otherwise, of, out, "ratio", cells.Not())}
+	return f, Values{"share": Part(Share(cells, c.Stall.Cells)), "in": Part(in), "out": Part(out)}, true
+}
+
 // LessThanCritical lowers critical to warning and leaves other severities alone.
 func LessThanCritical(s Severity) Severity {
 	if s == Critical {

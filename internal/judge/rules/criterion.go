@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"plimsoll/internal/base/units"
@@ -116,17 +117,17 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 		}
 
 		for _, k := range criteria {
-			for _, inst := range c.instances(k.Classes) {
+			for _, inst := range c.Instances(k.Classes) {
 				t := c.TotalsOf(k.Classes, k.Count, inst)
 				if k.Took != nil {
 					t.SumS = max(0, timeline.Sum(c.For(k.Took, "instance", inst))*c.Grid.StepSeconds())
 				}
 				switch v := k.Judge(t); v {
 				case MissesBulk, MissesTail:
-					out = append(out, missFinding(rule, c, k, t, v, instanceOf(product, inst)))
+					out = append(out, missFinding(rule, c, k, t, v, InstanceOf(product, inst)))
 				case Meets, Undetermined:
 					if t.All > 0 {
-						out = append(out, meetsFinding(rule, c, k, t, v, instanceOf(product, inst)))
+						out = append(out, meetsFinding(rule, c, k, t, v, InstanceOf(product, inst)))
 					}
 				}
 			}
@@ -138,14 +139,14 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 	return rule
 }
 
-// instances returns the distinct values of a signal's label "instance".
-func (sig *Signals) instances(s *Signal) []string {
+// Instances returns the distinct values of the label "instance" of some signals.
+func (sig *Signals) Instances(of ...*Signal) []string {
 	var out []string
-	seen := map[string]bool{}
-	for _, t := range sig.Signal(s) {
-		if x := t.Labels.Get("instance"); !seen[x] {
-			seen[x] = true
-			out = append(out, x)
+	for _, s := range of {
+		for _, t := range sig.Signal(s) {
+			if x := t.Labels.Get("instance"); !slices.Contains(out, x) {
+				out = append(out, x)
+			}
 		}
 	}
 	return out
@@ -238,8 +239,8 @@ func (k Criterion) values(t Totals) Values {
 		"from": Seconds(from), "to": upTo}
 }
 
-// instanceOf names an instance of a product.
-func instanceOf(product, instance string) string {
+// InstanceOf names an instance of a product.
+func InstanceOf(product, instance string) string {
 	if instance == "" {
 		return product
 	}

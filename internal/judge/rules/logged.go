@@ -74,7 +74,7 @@ func (c *Case) SumOf(l Logged) LoggedSum {
 func (s LoggedSum) Values() Values {
 	v := Values{"n": wholeCount(s.N), "total": Seconds(s.Seconds), "longest": Seconds(s.Longest), "at": ""}
 	if !s.At.IsZero() {
-		v["at"] = Called(s.At.UTC().Format("2006-01-02 15:04:05"))
+		v["at"] = Moment(s.At)
 	}
 	return v
 }

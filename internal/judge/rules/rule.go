@@ -59,6 +59,8 @@ type Rule struct {
 	AnyOf []*Signal
 	// Whole means that the rule judges an entire recording, not the stalled time of one incident.
 	Whole bool
+	// Stalled means that the rule judges only a database whose operations stall.
+	Stalled bool
 	// Storage means that the cause makes clients wait for this host's storage, so that other waits
 	// contradict it. Rules about disks always do.
 	Storage bool

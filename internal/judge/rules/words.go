@@ -6,8 +6,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
+	"time"
 
 	"plimsoll/internal/base/units"
 )
@@ -47,6 +49,17 @@ func Bytes(b float64) Value { return of(b, units.Bytes) }
 // Number formats a figure without a unit.
 func Number(x float64) Value { return of(x, units.Number) }
 
+// Events formats a count of events: exact below 1,000.
+func Events(n float64) Value {
+	if n < 1000 {
+		return Value(strconv.FormatFloat(n, 'f', 0, 64))
+	}
+	return Number(n)
+}
+
+// Moment formats a time in UTC: "2026-01-05 10:00:00".
+func Moment(t time.Time) Value { return Value(t.UTC().Format("2006-01-02 15:04:05")) }
+
 // Of formats a figure with a unit as used in evidence: "1/s", "bytes/s".
 func Of(x float64, unit string) Value {
 	return of(x, func(x float64) string { return units.Value(x, unit) })
@@ -62,6 +75,14 @@ func Things(n int, what string) Value {
 
 // Called is a name: of a device, a setting or a member.
 func Called(name string) Value { return Value(name) }
+
+// If is a Value if something holds, and otherwise empty: the words then leave it out.
+func If(holds bool, v Value) Value {
+	if holds {
+		return v
+	}
+	return ""
+}
 
 func of(x float64, text func(float64) string) Value {
 	if math.IsNaN(x) {

@@ -29,8 +29,7 @@ func backendCommitSlow() rules.Rule {
 
 	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		return overCriterion(rule, c, held,
-			criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit",
-				commitCriterionS, "16 ms", "backend commits"},
+			criterion{criteria[1], BackendCommitP99, BackendSlowCommits, "16 ms"},
 			func(finding *rules.Finding, inst string, over timeline.Mask) {
 				// A container's own limit makes every device look slow, so it is ruled out first.
 				limit, see := c.ContainerBinds()

@@ -32,7 +32,7 @@ func corrupt() rules.Rule {
 				continue
 			}
 
-			f := rule.Finding(subjectOf(t.Labels.Get("instance")))
+			f := rule.Finding(rules.InstanceOf("etcd", t.Labels.Get("instance")))
 			f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
 
 			// One page has no times: it shows only that the alarm is raised.

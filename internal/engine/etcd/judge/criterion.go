@@ -25,21 +25,9 @@ const (
 
 // A criterion is one of etcd's p99s and the limit it must stay below.
 type criterion struct {
+	rules.Criterion
 	p99, slow *rules.Signal
-	what      string
-	limit     float64 // seconds
-	edge      string  // the histogram's bucket edge below the limit
-	calls     string
-}
-
-// judge compares all calls of the recording with the criterion.
-func (k criterion) judge(c *rules.Case, instance string) rules.Verdict {
-	for _, x := range criteria {
-		if x.Calls == k.calls {
-			return x.Judge(c.TotalsOf(x.Classes, x.Count, instance))
-		}
-	}
-	return rules.Undetermined
+	edge      string // the histogram's bucket edge below the limit
 }
 
 // criterionWords adds the words common to all criteria to those of a rule.
@@ -60,7 +48,7 @@ func writesDoNotWaitFor(c *rules.Case, k criterion, instance string) bool {
 	members := c.Signal(k.p99)
 	quick := 0
 	for _, m := range members {
-		if rules.Share(timeline.Where(m.Values, func(x float64) bool { return x > k.limit }),
+		if rules.Share(timeline.Where(m.Values, func(x float64) bool { return x > k.LimitS }),
 			timeline.Known(m.Values)) < minShare {
 			quick++
 		}
@@ -84,7 +72,7 @@ func overCriterion(r rules.Rule, input *rules.Case, held []timeline.Track, wante
 			continue
 		}
 
-		finding := r.Finding(subjectOf(inst))
+		finding := r.Finding(rules.InstanceOf("etcd", inst))
 		share, typical := rules.Share(over, seen), timeline.Quantile(timeline.At(p99, over), 0.5)
 		finding.Weight = share
 
@@ -96,7 +84,7 @@ func overCriterion(r rules.Rule, input *rules.Case, held []timeline.Track, wante
 		// heartbeats.
 		finding.Severity = rules.Warning
 		follows := false
-		if share >= 0.3 && typical >= 2*wanted.limit || typical >= heartbeat {
+		if share >= 0.3 && typical >= 2*wanted.LimitS || typical >= heartbeat {
 			finding.Severity = rules.Critical
 		}
 
@@ -112,7 +100,7 @@ func overCriterion(r rules.Rule, input *rules.Case, held []timeline.Track, wante
 
 		finding.Windows = input.Windows(over)
 		finding.PeriodS = input.Period(over.Close(input.Cells(5e9)))
-		finding.Say("over", rules.Values{"what": rules.Called(wanted.what), "limit": rules.Seconds(wanted.limit),
+		finding.Say("over", rules.Values{"what": rules.Called(wanted.What), "limit": rules.Seconds(wanted.LimitS),
 			"share":   rules.Part(share),
 			"typical": rules.Seconds(typical), "worst": rules.Seconds(timeline.Max(p99))})
 
@@ -123,7 +111,7 @@ func overCriterion(r rules.Rule, input *rules.Case, held []timeline.Track, wante
 		finding.Evidence = []rules.Evidence{
 			input.Figure("p99 over 30 s, median", wanted.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
 			input.Figure("p99 over 30 s, maximum", wanted.p99, timeline.Max(p99), "seconds", seen),
-			input.Figure("criterion", nil, wanted.limit, "seconds", seen),
+			input.Figure("criterion", nil, wanted.LimitS, "seconds", seen),
 		}
 
 		if slow != nil {
@@ -132,13 +120,13 @@ func overCriterion(r rules.Rule, input *rules.Case, held []timeline.Track, wante
 		}
 
 		// If most calls are slow rather than only the tail, that is the headline.
-		if wanted.judge(input, inst) == rules.MissesBulk {
+		if wanted.Judge(input.TotalsOf(wanted.Classes, wanted.Count, inst)) == rules.MissesBulk {
 			finding.Foremost = true
 			most := rules.Called("Most")
 			if share >= rules.NearlyAll {
 				most = "Nearly all"
 			}
-			finding.Entitle("title, bulk", rules.Values{"calls": rules.Called(wanted.calls), "most": most})
+			finding.Entitle("title, bulk", rules.Values{"calls": rules.Called(wanted.Calls), "most": most})
 		}
 
 		explain(&finding, inst, over)
@@ -154,11 +142,4 @@ func overCriterion(r rules.Rule, input *rules.Case, held []timeline.Track, wante
 func quickWAL(c *rules.Case, instance string, cells timeline.Mask) bool {
 	p99 := c.For(WALFsyncP99, "instance", instance)
 	return p99 != nil && timeline.Quantile(timeline.At(p99, cells), 0.5) <= fsyncCriterionS
-}
-
-func subjectOf(instance string) string {
-	if instance == "" {
-		return "etcd"
-	}
-	return "etcd " + instance
 }

@@ -19,16 +19,7 @@ func defragmenting(sig *rules.Signals, t rules.Time, instance string) timeline.M
 	cells := timeline.Where(sig.For(Defragmenting, "instance", instance), func(x float64) bool { return x > 0 })
 	ended := timeline.Where(t.Credited(sig.For(DefragmentTime, "instance", instance)),
 		func(x float64) bool { return x > 0.01 })
-	out := make(timeline.Mask, t.Grid.N)
-	return out.Or(fit(cells, t.Grid.N)).Or(fit(ended, t.Grid.N))
-}
-
-// fit returns the mask, or an empty one of n cells if nothing was measured.
-func fit(m timeline.Mask, n int) timeline.Mask {
-	if len(m) != n {
-		return make(timeline.Mask, n)
-	}
-	return m
+	return make(timeline.Mask, t.Grid.N).Or(cells).Or(ended)
 }
 
 func defragmentation() rules.Rule {
@@ -62,7 +53,7 @@ func defragmentation() rules.Rule {
 
 	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		for _, inst := range instancesOf(c, Defragmenting, DefragmentTime) {
+		for _, inst := range c.Instances(Defragmenting, DefragmentTime) {
 			if cells := defragmenting(&c.Signals, c.Time, inst); cells.Count() > 0 {
 				out = append(out, defragmentFinding(rule, c, inst, cells))
 			}
@@ -73,23 +64,8 @@ func defragmentation() rules.Rule {
 	return rule
 }
 
-// instancesOf returns the members that report any of the signals, without duplicates.
-func instancesOf(c *rules.Case, of ...*rules.Signal) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, s := range of {
-		for _, t := range c.Signal(s) {
-			if inst := t.Labels.Get("instance"); !seen[inst] {
-				seen[inst] = true
-				out = append(out, inst)
-			}
-		}
-	}
-	return out
-}
-
 func defragmentFinding(r rules.Rule, input *rules.Case, inst string, cells timeline.Mask) rules.Finding {
-	finding := r.Finding(subjectOf(inst))
+	finding := r.Finding(rules.InstanceOf("etcd", inst))
 	finding.Windows = input.Windows(cells)
 	finding.PeriodS = input.Period(cells)
 	finding.Foremost = true
@@ -115,15 +91,12 @@ func defragmentFinding(r rules.Rule, input *rules.Case, inst string, cells timel
 		finding.Weight = 1
 	}
 
-	times := rules.Value("")
-	if n := len(cells.Episodes()); n > 1 {
-		times = rules.Things(n, "time")
-	}
-
+	times := len(cells.Episodes())
 	finding.Say("not the disk", nil)
-	finding.Say("took", rules.Values{"for": rules.Seconds(took), "times": times})
+	finding.Say("took", rules.Values{"for": rules.Seconds(took),
+		"times": rules.If(times > 1, rules.Things(times, "time"))})
 	if pending >= 1 {
-		finding.Say("pending", rules.Values{"pending": counted(pending)})
+		finding.Say("pending", rules.Values{"pending": rules.Events(pending)})
 		finding.Evidence = append(finding.Evidence,
 			input.Figure("proposals pending during that time, maximum", ProposalsPending, pending, "", cells))
 	}

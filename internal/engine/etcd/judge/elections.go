@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"math"
 	"strconv"
 	"time"
@@ -55,10 +56,13 @@ func mostElections(c *rules.Case) (n float64, known bool) {
 // longSyncs counts the syncs long enough to cost a leader, on the member with the most of them.
 func longSyncs(c *rules.Case) (n float64, member string) {
 	for _, m := range c.Signal(WALFsyncs) {
-		t := tailOf(c, m.Labels.Get("instance"))
-		long := t.over(blamelessS)
+		instance := m.Labels.Get("instance")
+		long, edge, _ := c.TotalsOf(WALFsyncClasses, WALFsyncs, instance).Over(blamelessS)
+		if edge < lateEdgeS {
+			long = 0 // shorter syncs, too
+		}
 		if long > n || member == "" {
-			member = t.instance
+			member = instance
 		}
 		n = max(n, long)
 	}
@@ -166,16 +170,13 @@ func electionFinding(r rules.Rule, input *rules.Case, cells timeline.Mask, chang
 
 	finding.Say("not the disk", nil)
 	if changes > 0 {
-		v := rules.Values{"changes": rules.Things(int(changes), "time"), "for": ""}
-		if !input.SinceStart {
-			v["for"] = rules.Seconds(input.Whole().Seconds())
-		}
-		finding.Say("changes", v)
+		finding.Say("changes", rules.Values{"changes": rules.Things(int(changes), "time"),
+			"for": rules.If(!input.SinceStart, rules.Seconds(input.Whole().Seconds()))})
 	} else {
 		finding.Say("round trip", rules.Values{"rtt": rules.Seconds(rtt)})
 	}
 
-	finding.Say("syncs", rules.Values{"all": counted(all), "read": rules.Things(len(members), "member")})
+	finding.Say("syncs", rules.Values{"all": rules.Events(all), "read": rules.Things(len(members), "member")})
 	if unread > 0 {
 		finding.Say("unread", rules.Values{"unread": rules.Called(strconv.Itoa(unread)),
 			"size": rules.Called(strconv.Itoa(size))})
@@ -204,10 +205,8 @@ func explainElections(finding *rules.Finding, input *rules.Case, changes, rtt fl
 		if !(n > 0) {
 			return
 		}
-		v := rules.Values{key: counted(n)}
-		for k, x := range more {
-			v[k] = x
-		}
+		v := rules.Values{key: rules.Events(n)}
+		maps.Copy(v, more)
 		finding.Say(words, v)
 		finding.Evidence = append(finding.Evidence, input.Figure(text, s, n, "", whole))
 	}
@@ -224,13 +223,9 @@ func explainElections(finding *rules.Finding, input *rules.Case, changes, rtt fl
 			input.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))
 	}
 
-	lost := rules.Value("")
-	if n := summed(input, PeersLost); n > 0 {
-		lost = counted(n)
-	}
-
+	lost := summed(input, PeersLost)
 	count("messages to peers that could not be sent", "failures", PeerSendFailures, "failed",
-		rules.Values{"lost": lost})
+		rules.Values{"lost": rules.If(lost > 0, rules.Events(lost))})
 	// A leader that gets no CPU sends its heartbeats late, whatever disk and network do.
 	if busy := timeline.Mean(input.One(rules.CPUBusy)); busy > busyCPU {
 		finding.Say("CPU", rules.Values{"busy": rules.Part(busy)})

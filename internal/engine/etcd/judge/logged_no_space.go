@@ -36,9 +36,8 @@ func loggedNoSpace() rules.Rule {
 		f.Windows = c.Windows(cells)
 		// The signal is a rate per second, and lines are whole.
 		n := math.Round(timeline.Sum(lines) * c.Grid.StepSeconds())
-		stamp := func(k int) rules.Value { return rules.Called(c.Grid.Time(k).UTC().Format("2006-01-02 15:04:05")) }
-		f.Say("lines", rules.Values{"n": counted(n), "from": stamp(eps[0].First),
-			"to": stamp(eps[len(eps)-1].Last)})
+		f.Say("lines", rules.Values{"n": rules.Events(n), "from": rules.Moment(c.Grid.Time(eps[0].First)),
+			"to": rules.Moment(c.Grid.Time(eps[len(eps)-1].Last))})
 		f.Evidence = []rules.Evidence{c.Figure("log lines about it", LoggedNoSpace, n, "", cells)}
 		f.Advise("compact", nil)
 

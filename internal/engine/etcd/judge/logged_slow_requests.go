@@ -69,11 +69,7 @@ func sayLoggedWaits(c *rules.Case, f *rules.Finding, writes timeline.Mask) {
 		f.Evidence = append(f.Evidence, syncs.Evidence(c, loggedSyncs)[:2]...)
 	}
 	if left := 1 - share; left >= rules.MinAttributable {
-		v := rules.Values{"share": ""}
-		if share > 0 {
-			v["share"] = rules.Part(left)
-		}
-		f.Say("unseen", v)
+		f.Say("unseen", rules.Values{"share": rules.If(share > 0, rules.Part(left))})
 	}
 
 	if compactions := c.SumOf(loggedCompactions); rules.Share(compactions.Running, writes) > 0 {

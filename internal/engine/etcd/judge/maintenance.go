@@ -63,7 +63,7 @@ func compactionPauses() rules.Rule {
 
 func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask, long,
 	share float64) rules.Finding {
-	f := r.Finding(subjectOf(inst))
+	f := r.Finding(rules.InstanceOf("etcd", inst))
 	f.Severity = rules.Warning
 	together := cells.Close(c.Cells(oneBurst))
 	f.Windows, f.PeriodS = c.Windows(together), c.Period(together)
@@ -73,14 +73,11 @@ func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask,
 		f.Severity = c.SeverityOf(f.Weight)
 	}
 
-	every := rules.Value("")
-	if f.PeriodS > 0 {
-		every = rules.Seconds(f.PeriodS)
-	}
-
 	// Commits outside the pauses show the disk's performance when no compaction runs.
 	commit := timeline.Quantile(timeline.At(c.For(BackendCommit, "instance", inst), together.Not()), 0.5)
-	f.Say("pauses", rules.Values{"long": counted(long), "every": every, "share": rules.Part(min(share, 1))})
+	f.Say("pauses", rules.Values{"long": rules.Events(long),
+		"every": rules.If(f.PeriodS > 0, rules.Seconds(f.PeriodS)),
+		"share": rules.Part(min(share, 1))})
 
 	switch {
 	case commit > commitCriterionS:
@@ -127,7 +124,7 @@ func snapshotSent() rules.Rule {
 		for _, h := range held {
 			inst := h.Labels.Get("instance")
 			cells := timeline.Known(h.Values)
-			finding := rule.Finding(subjectOf(inst))
+			finding := rule.Finding(rules.InstanceOf("etcd", inst))
 			finding.Severity, finding.Windows = rules.Info, input.Windows(cells)
 
 			// Writes that piled up during the snapshot wait a little longer than it.
@@ -136,16 +133,10 @@ func snapshotSent() rules.Rule {
 			}
 
 			times := len(cells.Episodes())
-			v := rules.Values{"for": rules.Seconds(input.Seconds(cells)), "times": "", "size": ""}
-			if times > 1 {
-				v["times"] = rules.Things(times, "time")
-			}
-
-			if size := timeline.Max(timeline.At(input.For(DatabaseSize, "instance", inst), cells)); size > 0 {
-				v["size"] = rules.Bytes(size)
-			}
-
-			finding.Say("sent", v)
+			size := timeline.Max(timeline.At(input.For(DatabaseSize, "instance", inst), cells))
+			finding.Say("sent", rules.Values{"for": rules.Seconds(input.Seconds(cells)),
+				"times": rules.If(times > 1, rules.Things(times, "time")),
+				"size":  rules.If(size > 0, rules.Bytes(size))})
 			finding.Evidence = []rules.Evidence{input.Figure("time with a snapshot in transit", SnapshotsSending,
 				input.Seconds(cells), "seconds", cells)}
 			// One snapshot is how a new member joins; it is a problem only if clients felt it or it

@@ -62,17 +62,12 @@ func noSpaceFinding(r rules.Rule, input *rules.Case, size timeline.Track) (rules
 		full[k] = quota != nil && x >= quota[k]
 	}
 
-	raised := make(timeline.Mask, input.Grid.N)
-	if alarm != nil {
-		raised = timeline.Where(alarm, func(x float64) bool { return x > 0 })
-	}
-
-	cells := full.Or(raised)
+	cells := full.Or(timeline.Where(alarm, func(x float64) bool { return x > 0 }))
 	if cells.Count() == 0 {
 		return rules.Finding{}, false
 	}
 
-	finding := r.Finding(subjectOf(inst))
+	finding := r.Finding(rules.InstanceOf("etcd", inst))
 	finding.Severity, finding.Foremost, finding.Weight = rules.Critical, true, 1
 	finding.Say("not the disk", nil)
 	at, most := timeline.Max(timeline.At(size.Values, cells)), timeline.Max(timeline.At(quota, cells))

@@ -81,7 +81,7 @@ func slowApplyFinding(r rules.Rule, input *rules.Case, held timeline.Track) (rul
 		return rules.Finding{}, false
 	}
 
-	finding := r.Finding(subjectOf(inst))
+	finding := r.Finding(rules.InstanceOf("etcd", inst))
 	finding.Severity, finding.Foremost = rules.Warning, true
 	finding.Windows = input.Windows(cells.Close(input.Cells(oneBurst)))
 
@@ -91,7 +91,7 @@ func slowApplyFinding(r rules.Rule, input *rules.Case, held timeline.Track) (rul
 	}
 
 	finding.Say("not the disk", nil)
-	finding.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit),
+	finding.Say("slow", rules.Values{"slow": rules.Events(slow), "commit": rules.Seconds(commit),
 		"fsync": rules.Seconds(fsync)})
 	finding.Evidence = []rules.Evidence{input.Figure("requests that took over 100 ms", SlowApplies,
 		slow, "", cells),
@@ -100,11 +100,11 @@ func slowApplyFinding(r rules.Rule, input *rules.Case, held timeline.Track) (rul
 
 	if backlog := timeline.Max(timeline.At(input.For(ApplyBacklog, "instance", inst),
 		cells)); backlog >= applyBacklogMuch {
-		full := rules.Value("")
-		if backlog >= applyBacklogFull {
-			full, finding.Severity = "yes", rules.Critical
+		full := backlog >= applyBacklogFull
+		if full {
+			finding.Severity = rules.Critical
 		}
-		finding.Say("backlog", rules.Values{"backlog": counted(backlog), "full": full})
+		finding.Say("backlog", rules.Values{"backlog": rules.Events(backlog), "full": rules.If(full, "yes")})
 		finding.Evidence = append(finding.Evidence,
 			input.Figure("proposals committed but not applied, maximum", ApplyBacklog, backlog, "", cells))
 	}

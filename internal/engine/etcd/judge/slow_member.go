@@ -122,7 +122,7 @@ func isSlow(fsync, best float64) bool {
 
 func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rules.Finding {
 	inst := m.track.Labels.Get("instance")
-	f := r.Finding(subjectOf(inst))
+	f := r.Finding(rules.InstanceOf("etcd", inst))
 	led := timeline.Mean(c.For(IsLeader, "instance", inst))
 
 	if m.onlyTail {

@@ -33,7 +33,7 @@ func walFsyncSlow() rules.Rule {
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
 		return overCriterion(rule, input, held,
-			criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms", "WAL fdatasyncs"},
+			criterion{criteria[0], WALFsyncP99, WALSlowFsyncs, "8 ms"},
 			func(finding *rules.Finding, inst string, over timeline.Mask) {
 				if mean := input.For(WALFsync, "instance", inst); mean != nil {
 					finding.Evidence = append(finding.Evidence,

@@ -1,11 +1,8 @@
 package judge
 
 import (
+	"iter"
 	"math"
-	"slices"
-	"strconv"
-
-	"github.com/prometheus/common/model"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -23,98 +20,54 @@ const (
 	lostEdgeS     = 1.024
 )
 
-// A tail counts the syncs of one member.
+// A tail counts the late syncs of one member by the histogram's buckets.
 type tail struct {
-	instance  string
-	all, late float64 // late: over lateEdgeS
-	lost      float64 // over lostEdgeS
-	// above counts the syncs that took longer than each of edges.
-	edges, above []float64
-	seconds      float64 // lower bound of the total time of late syncs
+	rules.Totals
+	instance   string
+	late, lost float64 // over lateEdgeS and lostEdgeS
+	seconds    float64 // lower bound of the total time of late syncs
+	slowest    float64 // the highest edge that a sync exceeded
 }
 
-// tailOf counts a member's syncs by the histogram's buckets.
 func tailOf(c *rules.Case, instance string) tail {
-	counts := tail{instance: instance}
-	step := c.Grid.StepSeconds()
-	counts.all = math.Round(timeline.Sum(c.For(WALFsyncs, "instance", instance)) * step)
-
-	for _, x := range c.Signal(WALFsyncClasses) {
-		edge, err := strconv.ParseFloat(x.Labels.Get(model.BucketLabel), 64)
-		if err != nil || math.IsInf(edge, 0) || x.Labels.Get("instance") != instance || edge < lateEdgeS-1e-9 {
-			continue
-		}
-		counts.edges = append(counts.edges, edge)
-		counts.above = append(counts.above, max(0, math.Round(counts.all-timeline.Sum(x.Values)*step)))
-	}
-
-	// Sources list buckets in any order; sort both slices by edge.
-	order := make([]int, len(counts.edges))
-	for i := range order {
-		order[i] = i
-	}
-
-	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, counts.edges[a]-counts.edges[b])) })
-	edges, above := slices.Clone(counts.edges), slices.Clone(counts.above)
-	for i, from := range order {
-		counts.edges[i], counts.above[i] = edges[from], above[from]
-	}
-
-	for i, n := range counts.above {
-		below := 0.0
-		if i > 0 {
-			below = counts.edges[i-1]
-		}
-
+	counts := tail{Totals: c.TotalsOf(WALFsyncClasses, WALFsyncs, instance), instance: instance}
+	// Edges are parsed from text, so they are compared with a tolerance.
+	at := func(edge, of float64) bool { return math.Abs(edge-of) < 1e-9 }
+	below := 0.0
+	for edge, n := range counts.above() {
 		// A sync above an edge took at least that long, so the steps between the edges add up to a lower
 		// bound.
-		counts.seconds += n * (counts.edges[i] - below)
+		counts.seconds += n * (edge - below)
+		below = edge
 
-		// Edges are parsed from text, so they are compared with a tolerance.
-		if math.Abs(counts.edges[i]-lateEdgeS) < 1e-9 {
+		if at(edge, lateEdgeS) {
 			counts.late = n
 		}
-		if math.Abs(counts.edges[i]-lostEdgeS) < 1e-9 {
+		if at(edge, lostEdgeS) {
 			counts.lost = n
 		}
+		if n > 0 {
+			counts.slowest = edge
+		}
 	}
-
 	return counts
 }
 
-// over returns how many syncs took longer than the given boundary, or the next lower one; 0 if the
-// histogram has neither.
-func (t tail) over(seconds float64) (n float64) {
-	for i, e := range t.edges {
-		if e <= seconds+1e-9 {
-			n = t.above[i]
+// above yields the edges from lateEdgeS on, and how many syncs took longer.
+func (t tail) above() iter.Seq2[float64, float64] {
+	return func(yield func(edge, n float64) bool) {
+		for i, edge := range t.Edges {
+			if edge >= lateEdgeS-1e-9 && !yield(edge, t.All-t.UpTo[i]) {
+				return
+			}
 		}
 	}
-	return n
-}
-
-// slowest returns the highest boundary that a sync exceeded.
-func (t tail) slowest() float64 {
-	for i := len(t.edges) - 1; i >= 0; i-- {
-		if t.above[i] > 0 {
-			return t.edges[i]
-		}
-	}
-	return 0
 }
 
 // endangersLeader reports whether the late syncs can cost a leader: recurring ones or a very long
 // one.
 func (t tail) endangersLeader() bool {
-	return t.late >= tailLate && t.late >= tailLateShare*t.all || t.lost >= tailLost
-}
-
-// counted formats a count: exact below 1,000.
-func counted(n float64) rules.Value {
-	if n < 1000 {
-		return rules.Called(strconv.FormatFloat(n, 'f', 0, 64))
-	}
-	return rules.Number(n)
+	return t.late >= tailLate && t.late >= tailLateShare*t.All || t.lost >= tailLost
 }
 
 func walFsyncTail() rules.Rule {
@@ -204,7 +157,7 @@ func roleOf(c *rules.Case, instance string) role {
 // changes, long syncs may have caused none: one in a million recurs every few hours on a busy member.
 func (x role) severity(t tail) rules.Severity {
 	follows, lost := x.led == 0, t.lost >= tailLost
-	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.all
+	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.All
 	switch {
 	case !follows && x.counted && x.changes > 0 && (lost || recurs):
 		return rules.Critical
@@ -218,11 +171,11 @@ func (x role) severity(t tail) rules.Severity {
 func (x role) describe(f *rules.Finding) {
 	switch {
 	case x.sinceStart && x.changes > 0:
-		f.Say("leader", rules.Values{"changes": counted(x.counter), "since": "yes"})
+		f.Say("leader", rules.Values{"changes": rules.Events(x.counter), "since": "yes"})
 	case x.changes == 1:
 		f.Say("leader once", nil)
 	case x.changes > 0:
-		f.Say("leader", rules.Values{"changes": counted(x.changes), "since": ""})
+		f.Say("leader", rules.Values{"changes": rules.Events(x.changes), "since": ""})
 	case x.counted:
 		f.Say("kept", nil)
 	}
@@ -233,7 +186,7 @@ func (x role) describe(f *rules.Finding) {
 
 func tailFinding(r rules.Rule, input *rules.Case, syncs tail, all []tail, most float64,
 	held []timeline.Track) rules.Finding {
-	finding := r.Finding(subjectOf(syncs.instance))
+	finding := r.Finding(rules.InstanceOf("etcd", syncs.instance))
 	finding.Foremost = true
 
 	cells := make(timeline.Mask, input.Grid.N)
@@ -250,24 +203,17 @@ func tailFinding(r rules.Rule, input *rules.Case, syncs tail, all []tail, most f
 
 	role := roleOf(input, syncs.instance)
 	finding.Severity = role.severity(syncs)
-	v := rules.Values{"late": counted(syncs.late), "all": counted(syncs.all),
-		"share": rules.Part(syncs.late / syncs.all),
-		"lost":  "", "slowest": rules.Seconds(syncs.slowest())}
+	finding.Say("late", rules.Values{"late": rules.Events(syncs.late), "all": rules.Events(syncs.All),
+		"share": rules.Part(syncs.late / syncs.All),
+		"lost":  rules.If(syncs.lost > 0, rules.Events(syncs.lost)), "slowest": rules.Seconds(syncs.slowest)})
+	p99 := syncs.Quantile(0.99)
+	from, to := syncs.Within(0.99)
 
-	if syncs.lost > 0 {
-		v["lost"] = counted(syncs.lost)
-	}
-
-	finding.Say("late", v)
-	totals := input.TotalsOf(WALFsyncClasses, WALFsyncs, syncs.instance)
-	p99 := totals.Quantile(0.99)
-	from, to := totals.Within(0.99)
-
-	bulk := criteria[0].Judge(totals) == rules.MissesBulk
+	bulk := criteria[0].Judge(syncs.Totals) == rules.MissesBulk
 	if bulk {
 		// Most syncs are slow, so these few are not the place to start.
 		finding.Foremost, finding.Weight = false, finding.Weight/2
-		finding.Say("bulk", rules.Values{"median": rules.Seconds(totals.Quantile(0.5))})
+		finding.Say("bulk", rules.Values{"median": rules.Seconds(syncs.Quantile(0.5))})
 	}
 
 	switch {
@@ -288,14 +234,14 @@ func tailFinding(r rules.Rule, input *rules.Case, syncs tail, all []tail, most f
 	}
 
 	if peer.late >= 0 {
-		finding.Say("peers", rules.Values{"most": counted(peer.late), "which": rules.Called(peer.instance)})
+		finding.Say("peers", rules.Values{"most": rules.Events(peer.late), "which": rules.Called(peer.instance)})
 	}
 
-	finding.Evidence = append(finding.Evidence, input.Figure("syncs", WALFsyncs, syncs.all, "", cells))
-	for i, n := range syncs.above {
+	finding.Evidence = append(finding.Evidence, input.Figure("syncs", WALFsyncs, syncs.All, "", cells))
+	for edge, n := range syncs.above() {
 		if n > 0 {
 			finding.Evidence = append(finding.Evidence,
-				input.Figure("syncs that took over "+string(rules.Seconds(syncs.edges[i])), WALFsyncClasses, n, "", cells))
+				input.Figure("syncs that took over "+string(rules.Seconds(edge)), WALFsyncClasses, n, "", cells))
 		}
 	}
 

@@ -30,7 +30,7 @@ func (f fitting) fit() error {
 	}
 
 	key := "engine.postgres."
-	c := f.Cycles(sum(f.One(judge.CheckpointWrite), f.One(judge.CheckpointSync)), nil)
+	c := f.Cycles(judge.CheckpointTime(f.One(judge.CheckpointWrite), f.One(judge.CheckpointSync)), nil)
 	timeout := f.Gauge(judge.CheckpointTimeout)
 	f.PeriodS = c.PeriodS
 
@@ -72,21 +72,6 @@ func (f fitting) fit() error {
 
 	f.rows(l.Shares)
 	return nil
-}
-
-// sum adds two signals; one that is missing counts as nothing.
-func sum(a, b []float64) []float64 {
-	if a == nil {
-		return b
-	}
-	out := make([]float64, len(a))
-	for k := range a {
-		out[k] = a[k]
-		if b != nil {
-			out[k] += b[k]
-		}
-	}
-	return out
 }
 
 // settings enters the settings from pg_settings.

@@ -23,7 +23,7 @@ const (
 
 func autovacuum() rules.Rule {
 	rule := rules.Rule{ID: "postgres/autovacuum", Title: "Autovacuum keeps the device busy", Kind: rules.Cause,
-		Storage: true,
+		Storage: true, Stalled: true,
 		When:    "plimsoll:postgres_autovacuum:count > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{Autovacuum, AutovacuumMoved},
@@ -50,10 +50,6 @@ func autovacuum() rules.Rule {
 		}}
 
 	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !c.Stall.IsDatabase || !c.Stall.Any() {
-			return nil
-		}
-
 		// Its own byte counter decides if there is one: a coincidence must not overrule it.
 		f, ok := movedMost(rule, c)
 		if !ok && !c.Measured(AutovacuumMoved) {
@@ -73,14 +69,11 @@ func autovacuum() rules.Rule {
 
 // vacuuming returns the cells in which autovacuum ran.
 func vacuuming(c *rules.Case) timeline.Mask {
-	cells := make(timeline.Mask, c.Grid.N)
-	if workers := c.One(Autovacuum); workers != nil {
-		return timeline.Where(workers, func(x float64) bool { return x > 0 })
+	running := c.One(Autovacuum)
+	if running == nil {
+		running = c.One(AutovacuumMoved)
 	}
-	if moved := c.One(AutovacuumMoved); moved != nil {
-		return timeline.Where(moved, func(x float64) bool { return x > 0 })
-	}
-	return cells
+	return make(timeline.Mask, c.Grid.N).Or(timeline.Where(running, func(x float64) bool { return x > 0 }))
 }
 
 // movedMost compares autovacuum's own bytes with those of the device that moved most while commits
@@ -139,29 +132,18 @@ func busiestMover(c *rules.Case, in timeline.Mask) (device string, bytes float64
 func vacuumCoincides(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	work := vacuuming(c)
 	near := work.Widen(0, c.Cells(rules.AftermathS*1e9))
-	fraction, in, out := c.Attributable(near)
-
-	queued, ok := c.QueuedShare(near.And(c.Stall.Cells))
-	if !ok || queued < queuedDevice || fraction < rules.MinAttributable || in < rules.StallRatio*out ||
-		!c.Contrasts(near) {
+	queued, known := c.QueuedShare(near.And(c.Stall.Cells))
+	f, v, ok := r.Coincides(c, "postgres", near, Autovacuum, "share of the time stalled while autovacuum ran",
+		"share of the time stalled otherwise")
+	if !ok || !known || queued < queuedDevice {
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding("postgres")
-	f.Weight = fraction
-	if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
-		f.Severity = rules.Warning
-	}
-
-	f.Windows = c.Windows(near.And(c.Stall.Cells))
-	f.Say("coincides", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
-		"out": rules.Part(out), "queued": rules.Part(queued)})
-	f.Evidence = []rules.Evidence{
-		c.Figure("share of the time stalled while autovacuum ran", Autovacuum, in, "ratio", near),
-		c.Figure("share of the time stalled otherwise", Autovacuum, out, "ratio", near.Not()),
-		c.Figure("workers running while stalled, maximum", Autovacuum,
-			timeline.Max(timeline.At(c.One(Autovacuum), c.Stall.Cells)), "", c.Stall.Cells),
-	}
+	f.Severity = rules.LessThanCritical(f.Severity)
+	v["queued"] = rules.Part(queued)
+	f.Say("coincides", v)
+	f.Evidence = append(f.Evidence, c.Figure("workers running while stalled, maximum", Autovacuum,
+		timeline.Max(timeline.At(c.One(Autovacuum), c.Stall.Cells)), "", c.Stall.Cells))
 
 	return f, true
 }

@@ -59,7 +59,7 @@ func backendWrites() rules.Rule {
 			"share":      rules.Part(backend / max(all, 1)),
 			"checkpoint": rules.Number(ckpt), "clean": rules.Number(clean)})
 		if fsyncs >= 1 {
-			finding.Say("synced", rules.Values{"fsyncs": whole(fsyncs)})
+			finding.Say("synced", rules.Values{"fsyncs": rules.Events(fsyncs)})
 		}
 
 		finding.Evidence = []rules.Evidence{

@@ -51,12 +51,10 @@ func sinceCheckpoint(sig *rules.Signals, generated []float64) []float64 {
 // checkpointTook returns each checkpoint's duration, in the cell in which it ended. PostgreSQL
 // credits its write and fsync time only then, spread over the whole interval between two samples.
 func checkpointTook(sig *rules.Signals, write []float64) []float64 {
-	sync := sig.One(CheckpointSync)
-	out, both := make([]float64, len(write)), make([]float64, len(write))
-	for k := range write {
-		if out[k], both[k] = math.NaN(), write[k]; sync != nil {
-			both[k] += sync[k]
-		}
+	both := CheckpointTime(write, sig.One(CheckpointSync))
+	out := make([]float64, len(write))
+	for k := range out {
+		out[k] = math.NaN()
 	}
 	for _, e := range timeline.Where(both, func(x float64) bool { return x > 0 }).Episodes() {
 		out[e.Last] = timeline.Sum(both[e.First:e.Last+1]) * sig.Grid.StepSeconds()

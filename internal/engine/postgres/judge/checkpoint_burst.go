@@ -209,9 +209,6 @@ func open(c *rules.Case, f *rules.Finding, ck checkpoints) {
 func pacing(c *rules.Case) rules.Values {
 	target := timeline.Max(c.One(CheckpointCompletionTarget))
 	flush := timeline.Max(c.One(CheckpointFlushAfter))
-	v := rules.Values{"target": rules.Number(target), "flush": rules.Bytes(flush), "paced": ""}
-	if target >= 0.9 && flush > 0 {
-		v["paced"] = rules.Called("paced")
-	}
-	return v
+	return rules.Values{"target": rules.Number(target), "flush": rules.Bytes(flush),
+		"paced": rules.If(target >= 0.9 && flush > 0, "paced")}
 }

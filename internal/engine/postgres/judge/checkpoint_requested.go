@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"math"
 
 	"plimsoll/internal/judge/rules"
@@ -42,22 +41,10 @@ func checkpointRequested() rules.Rule {
 
 		finding.Windows = input.Windows(when)
 		finding.PeriodS = input.Period(when)
-		said := rules.Values{"requested": whole(requested), "all": whole(requested + byHand + timed), "every": "",
-			"known": "", "hand": ""}
-
-		if trigger > 0 {
-			said["known"] = rules.Called("known")
-		}
-
-		if byHand >= 1 {
-			said["hand"] = whole(byHand)
-		}
-
-		if finding.PeriodS > 0 {
-			said["every"] = rules.Seconds(finding.PeriodS)
-		}
-
-		finding.Say("requested", said)
+		finding.Say("requested", rules.Values{"requested": rules.Events(requested),
+			"all":   rules.Events(requested + byHand + timed),
+			"every": rules.If(finding.PeriodS > 0, rules.Seconds(finding.PeriodS)),
+			"known": rules.If(trigger > 0, "known"), "hand": rules.If(byHand >= 1, rules.Events(byHand))})
 		finding.Evidence = []rules.Evidence{
 			input.Figure("checkpoints requested", CheckpointsRequested, math.Round(requested), "", when),
 			input.Figure("checkpoints by timeout", CheckpointsTimed, math.Round(timed), "", when),
@@ -73,15 +60,14 @@ func checkpointRequested() rules.Rule {
 				input.Figure("max_wal_size", MaxWALSize, timeline.Max(m), "bytes", timeline.Known(m)))
 		}
 
-		advice := rules.Values{"need": ""}
-		if need := walNeeded(input, requested); need > 0 {
-			advice["need"] = rules.Bytes(need)
+		need := walNeeded(input, requested)
+		if need > 0 {
 			finding.Evidence = append(finding.Evidence,
 				input.Figure("max_wal_size needed for checkpoint_timeout to come first, at this rate", MaxWALSize, need,
 					"bytes", when))
 		}
 
-		finding.Advise("more WAL", advice)
+		finding.Advise("more WAL", rules.Values{"need": rules.If(need > 0, rules.Bytes(need))})
 		return []rules.Finding{finding}
 	}
 
@@ -153,12 +139,4 @@ func walNeeded(c *rules.Case, requested float64) float64 {
 		return 0
 	}
 	return need
-}
-
-// whole formats a count of events: exact below 1,000.
-func whole(n float64) rules.Value {
-	if n < 1000 {
-		return rules.Called(fmt.Sprintf("%.0f", n))
-	}
-	return rules.Number(n)
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -10,8 +11,8 @@ import (
 // checkpoints holds the cells in which checkpoints ran: completed ones by PostgreSQL's own times,
 // an unfinished one by what the checkpointer waits for.
 type checkpoints struct {
-	finished    timeline.Mask
-	write, sync []float64 // seconds credited per second
+	finished          timeline.Mask
+	write, sync, both []float64 // seconds credited per second
 	// open are the cells of the checkpoint that is not credited yet, openSync those in which it was
 	// in fsync.
 	open, openSync timeline.Mask
@@ -19,19 +20,29 @@ type checkpoints struct {
 
 func (p *checkpoints) all() timeline.Mask { return p.finished.Or(p.open) }
 
+// CheckpointTime adds the times that checkpoints wrote and were in fsync; one that is not measured counts as
+// nothing.
+func CheckpointTime(write, sync []float64) []float64 {
+	if write == nil {
+		return sync
+	}
+	both := slices.Clone(write)
+	for k := range sync {
+		both[k] += sync[k]
+	}
+	return both
+}
+
 func findCheckpoints(sig *rules.Signals) (p checkpoints, ok bool) {
 	p.write = sig.One(CheckpointWrite)
 	p.sync = sig.One(CheckpointSync)
 	if p.write == nil || p.sync == nil {
 		return p, false
 	}
-	both := make([]float64, sig.Grid.N)
-	for k := range both {
-		both[k] = p.write[k] + p.sync[k]
-	}
+	p.both = CheckpointTime(p.write, p.sync)
 	least := sig.LeastOfCell(0.3, CheckpointWrite, CheckpointSync)
-	p.finished = timeline.Where(sig.Credited(both), func(x float64) bool { return x >= least })
-	p.open, p.openSync = openCheckpoint(sig, both)
+	p.finished = timeline.Where(sig.Credited(p.both), func(x float64) bool { return x >= least })
+	p.open, p.openSync = openCheckpoint(sig, p.both)
 	return p, true
 }
 

@@ -25,6 +25,7 @@ func commitDelay() rules.Rule {
 	rule := rules.Rule{ID: "postgres/commit-delay", Title: "commit_delay makes commits wait", Kind: rules.Cause,
 		When:    "plimsoll:postgres_commit_delay:seconds >= 0.01",
 		Needs:   []*rules.Signal{WaitEvents, CommitDelay},
+		Stalled: true,
 		NoAlert: "its condition is a setting, which is true without a stall too",
 		Refutes: rules.DiskResources,
 		Cause:   "commit_delay makes the session that is about to sync the WAL sleep first, if commit_siblings other sessions have a transaction open, so that more commits share the sync. It sleeps holding the lock WALWrite, so every other commit queues behind it. No wait event shows the sleep.",
@@ -41,7 +42,7 @@ func commitDelay() rules.Rule {
 
 	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
 		delay := timeline.Max(input.One(CommitDelay))
-		if !input.Stall.IsDatabase || !input.Stall.Any() || !(delay >= minDelayS) {
+		if !(delay >= minDelayS) {
 			return nil
 		}
 

@@ -21,7 +21,7 @@ const (
 func fullPageImages() rules.Rule {
 	rule := rules.Rule{ID: "postgres/full-page-images",
 		Title: "Full-page images after a checkpoint fill the WAL",
-		Kind:  rules.Cause, Storage: true,
+		Kind:  rules.Cause, Storage: true, Stalled: true,
 		When:    "plimsoll:postgres_full_page_images:rate * 8192 / plimsoll:postgres_wal:bytes > 0.5",
 		Needs:   []*rules.Signal{FullPageImages, WALGenerated},
 		NoAlert: "its condition is true after every checkpoint, which is not a fault",
@@ -44,10 +44,6 @@ func fullPageImages() rules.Rule {
 		}}
 
 	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !input.Stall.IsDatabase || !input.Stall.Any() {
-			return nil
-		}
-
 		surge, ok := findSurges(input)
 		if !ok {
 			return nil
@@ -55,33 +51,28 @@ func fullPageImages() rules.Rule {
 
 		// The queue that a surge leaves behind drains after it.
 		near := surge.cells.Widen(0, input.Cells(rules.AftermathS*1e9))
-		fraction, in, out := input.Attributable(near)
-		if fraction < rules.MinAttributable || in < rules.StallRatio*out || !input.Contrasts(near) {
+		finding, v, ok := rule.Coincides(input, "postgres", near, FullPageImages,
+			"share of the time stalled during surges of full-page images",
+			"share of the time stalled otherwise")
+		if !ok {
 			return nil
 		}
 
-		finding := rule.Finding("postgres")
-		finding.Weight, finding.Severity = fraction, input.SeverityIn(near, fraction)
-		finding.Windows, finding.PeriodS = input.Windows(near.And(input.Stall.Cells)),
-			input.Period(surge.cells.Close(input.Cells(3e9)))
-		finding.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, input.Stall.Cells)), "in": rules.Part(in),
-			"out":   rules.Part(out),
-			"surge": rules.Of(surge.rate, "bytes/s"), "times": rules.Number(surge.rate / surge.usual),
-			"images": rules.Part(surge.images)})
+		finding.Severity = input.SeverityIn(near, finding.Weight)
+		finding.PeriodS = input.Period(surge.cells.Close(input.Cells(3e9)))
+		v["surge"], v["times"] = rules.Of(surge.rate, "bytes/s"), rules.Number(surge.rate/surge.usual)
+		v["images"] = rules.Part(surge.images)
+		finding.Say("surge", v)
 
 		if after, ok := afterCheckpoint(input, surge.cells); ok {
 			finding.Say("ckpt", rules.Values{"after": rules.Seconds(after)})
 		}
 
-		finding.Evidence = []rules.Evidence{
-			input.Figure("share of the time stalled during surges of full-page images", FullPageImages, in,
-				"ratio", near),
-			input.Figure("share of the time stalled otherwise", FullPageImages, out, "ratio", near.Not()),
+		finding.Evidence = append(finding.Evidence,
 			input.Figure("WAL generated during the surges, median", WALGenerated, surge.rate, "bytes/s", surge.cells),
 			input.Figure("WAL generated otherwise, median", WALGenerated, surge.usual, "bytes/s", surge.cells.Not()),
 			input.Figure("full-page images during the surges, mean", FullPageImages,
-				timeline.Mean(timeline.At(input.One(FullPageImages), surge.cells)), "1/s", surge.cells),
-		}
+				timeline.Mean(timeline.At(input.One(FullPageImages), surge.cells)), "1/s", surge.cells))
 
 		finding.Advise("compress", nil)
 		finding.Advise("seldom", nil)

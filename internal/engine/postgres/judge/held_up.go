@@ -19,12 +19,8 @@ const (
 // sessionsWait builds a rule for stalls in which sessions wait for something other than this host's
 // storage, such as locks or a standby.
 func sessionsWait(rule rules.Rule, class waitClass, advice ...string) rules.Rule {
-	rule.Kind, rule.Needs = rules.Cause, []*rules.Signal{WaitEvents}
+	rule.Kind, rule.Stalled, rule.Needs = rules.Cause, true, []*rules.Signal{WaitEvents}
 	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !input.Stall.IsDatabase || !input.Stall.Any() {
-			return nil
-		}
-
 		share, calm := waitedShare(input, class)
 		if share-calm < minWaitShare {
 			return nil
@@ -117,7 +113,7 @@ func lockEvidence(c *rules.Case, f *rules.Finding) {
 	if !(most >= 1) || !(oldest >= rules.StallCeilingS) {
 		return
 	}
-	f.Say("idle", rules.Values{"most": whole(most), "oldest": rules.Seconds(oldest)})
+	f.Say("idle", rules.Values{"most": rules.Events(most), "oldest": rules.Seconds(oldest)})
 	f.Evidence = append(f.Evidence,
 		c.Figure("sessions idle in a transaction while stalled, maximum", IdleInTransaction, most, "",
 			c.Stall.Cells),

@@ -69,12 +69,8 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	if !ok {
 		return rules.Cycle{}, false
 	}
-	took := make([]float64, len(p.write))
-	for k := range took {
-		took[k] = p.write[k] + p.sync[k]
-	}
 	left := timeline.Max(sig.One(CheckpointFlushAfter)) == 0
-	return rules.Cycle{Cells: p.all(), Took: took, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst",
+	return rules.Cycle{Cells: p.all(), Took: p.both, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst",
 		Left: left}, true
 }
 

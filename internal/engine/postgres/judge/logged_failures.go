@@ -51,8 +51,8 @@ func loggedFailures() rules.Rule {
 			}
 
 			n := math.Round(timeline.Sum(lines) * input.Grid.StepSeconds())
-			finding.Say(failure.words, rules.Values{"n": whole(n),
-				"at": rules.Called(input.Grid.Time(eps[0].First).UTC().Format("2006-01-02 15:04:05"))})
+			finding.Say(failure.words, rules.Values{"n": rules.Events(n),
+				"at": rules.Moment(input.Grid.Time(eps[0].First))})
 			finding.Evidence = append(finding.Evidence, input.Figure(failure.text, failure.of, n, "", when))
 			cells = cells.Or(when)
 

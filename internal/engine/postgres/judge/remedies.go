@@ -310,7 +310,6 @@ var (
 // max_wal_size covers the WAL of one and a half to two cycles.
 func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Values {
 	return func(c *rules.Case, _ *rules.Finding) rules.Values {
-		out := rules.Values{}
 		have, rate := timeline.Max(c.One(MaxWALSize)), timeline.Mean(c.One(WALGenerated))
 		seconds := timeout.Seconds()
 		if seconds == 0 {
@@ -330,8 +329,7 @@ func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Valu
 			need = max(need, more)
 		}
 
-		out["need"] = rules.Value(fmt.Sprintf("%.0f", math.Ceil(need/1024)*1024))
-		return out
+		return rules.Values{"need": rules.Value(fmt.Sprintf("%.0f", math.Ceil(need/1024)*1024))}
 	}
 }
 
@@ -401,16 +399,13 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 	Wait: 15 * time.Minute, Until: "the cache is warm again",
 	Settings: []string{"postgresql.shared_buffers", SharedBuffers.Name},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
-		out := rules.Values{}
 		limit := timeline.Max(c.One(rules.ContainerMemoryLimit))
 		if !(limit > 0) {
 			limit, _ = strconv.ParseFloat(c.Facts["memory_bytes"], 64)
 		}
-		out["mib"] = ""
-		if have := timeline.Max(c.One(SharedBuffers)); limit > 0 && !(have <= limit/4) {
-			out["mib"] = rules.Value(fmt.Sprintf("%.0f", limit/4/mib))
-		}
-		return out
+		have := timeline.Max(c.One(SharedBuffers))
+		return rules.Values{"mib": rules.If(limit > 0 && !(have <= limit/4),
+			rules.Value(fmt.Sprintf("%.0f", limit/4/mib)))}
 	},
 	Needed:  func(_ *rules.Case, v rules.Values) bool { return v["mib"] != "" },
 	Example: rules.Values{"mib": "2048"},

@@ -167,14 +167,13 @@ func inCloudSQL(all []setting) rules.Recipe {
 	)
 
 	saved := file + `-` + all[0].name + `.before`
-	var names, others, own, set []string
+	var names, ours, set []string
 	for _, s := range all {
 		names = append(names, s.name)
-		others = append(others, `-e '^`+s.name+`='`)
+		ours = append(ours, `-e '^`+s.name+`='`)
 		set = append(set, s.name+"="+s.inRDS)
 	}
-	own = others
-	rest := `printf '%s\n' "$NOW" | grep -v -e '^=*$' ` + strings.Join(others, " ")
+	rest := `printf '%s\n' "$NOW" | grep -v -e '^=*$' ` + strings.Join(ours, " ")
 
 	return rules.Recipe{Places: []rules.Place{rules.CloudSQL},
 		Look: rules.Tool(describe+` --format 'value(connectionName,databaseVersion,state,settings.availabilityType,settings.dataDiskSizeGb,settings.storageAutoResize)'`,
@@ -184,7 +183,7 @@ func inCloudSQL(all []setting) rules.Recipe {
 		Do: rules.Tool(`cat ` + saved + ` && ` + now + ` && ALL=$({ ` + rest + `; printf '%s\n' ` + strings.Join(set, " ") + `; }` +
 			join + ` && ` + patch + with),
 		Check: append(rules.Tool(flags), rules.Ask(showSettings(all)...)...),
-		Undo: rules.Tool(`test -s ` + saved + ` && ` + now + ` && ALL=$({ ` + rest + `; grep ` + strings.Join(own, " ") + ` ` + saved + `; }` +
+		Undo: rules.Tool(`test -s ` + saved + ` && ` + now + ` && ALL=$({ ` + rest + `; grep ` + strings.Join(ours, " ") + ` ` + saved + `; }` +
 			join + ` && if [ -n "$ALL" ]; then ` + patch + with + `; else ` + patch + ` --clear-database-flags; fi && rm ` + saved),
 		Kept: "the service persists it",
 		Cost: "a flag for which look shows requiresRestart restarts the instance, after the change and after the undo; one that look does not list cannot be set there: change nothing",

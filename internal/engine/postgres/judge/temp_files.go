@@ -18,7 +18,7 @@ const (
 
 func tempFiles() rules.Rule {
 	rule := rules.Rule{ID: "postgres/temp-files", Title: "Queries write temporary files", Kind: rules.Cause,
-		Storage: true,
+		Storage: true, Stalled: true,
 		When:    "plimsoll:postgres_spill_waiting:count > 0",
 		Needs:   []*rules.Signal{TempWritten},
 		NoAlert: "a query that spills is not a fault in itself",
@@ -43,10 +43,6 @@ func tempFiles() rules.Rule {
 		}}
 
 	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !input.Stall.IsDatabase || !input.Stall.Any() {
-			return nil
-		}
-
 		bytes, part, device := spilled(input)
 		if !(bytes > 0) {
 			return nil
@@ -55,22 +51,19 @@ func tempFiles() rules.Rule {
 		// Wait events date the spills. Without them only the bytes and a full queue are known:
 		// info.
 		finding := rule.Finding("postgres")
+		finding.Severity = rules.Info
 		if input.Measured(SpillWaiting) {
-			if !spillCoincides(input, &finding) {
+			var ok bool
+			if finding, ok = spillCoincides(rule, input); !ok {
 				return nil
+			}
+			// Sessions waited for the files, but the device may have been busy with other writes.
+			if !(part >= minSpilled) {
+				finding.Severity = rules.LessThanCritical(finding.Severity)
 			}
 		} else if queued, ok := input.QueuedShare(input.Stall.Cells); !ok || queued < queuedDevice ||
 			!(part >= minSpilled) {
 			return nil
-		}
-
-		if finding.Weight > 0 {
-			if finding.Severity = input.SeverityOf(finding.Weight); finding.Severity == rules.Critical &&
-				!(part >= minSpilled) {
-				finding.Severity = rules.Warning // sessions waited for them, but the device was busy with other writes
-			}
-		} else {
-			finding.Severity = rules.Info
 		}
 
 		if device != "" {
@@ -113,24 +106,16 @@ func spilled(c *rules.Case) (bytes, part float64, device string) {
 }
 
 // spillCoincides judges by the sessions waiting for temporary files.
-func spillCoincides(c *rules.Case, f *rules.Finding) bool {
+func spillCoincides(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	near := timeline.Where(c.One(SpillWaiting), func(x float64) bool { return x >= 1 }).Widen(1, 1)
-	fraction, in, out := c.Attributable(near)
-	queued, ok := c.QueuedShare(near.And(c.Stall.Cells))
-	if !ok || queued < queuedDevice || fraction < rules.MinAttributable || in < rules.StallRatio*out ||
-		!c.Contrasts(near) {
-		return false
+	queued, known := c.QueuedShare(near.And(c.Stall.Cells))
+	f, v, ok := r.Coincides(c, "postgres", near, SpillWaiting,
+		"share of the time stalled while sessions waited for temporary files", "share of the time stalled otherwise")
+	if !ok || !known || queued < queuedDevice {
+		return rules.Finding{}, false
 	}
 
-	f.Weight = fraction
-	f.Windows = c.Windows(near.And(c.Stall.Cells))
-	f.Say("coincides", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
-		"out": rules.Part(out), "queued": rules.Part(queued)})
-	f.Evidence = []rules.Evidence{
-		c.Figure("share of the time stalled while sessions waited for temporary files", SpillWaiting, in,
-			"ratio", near),
-		c.Figure("share of the time stalled otherwise", SpillWaiting, out, "ratio", near.Not()),
-	}
-
-	return true
+	v["queued"] = rules.Part(queued)
+	f.Say("coincides", v)
+	return f, true
 }

@@ -24,7 +24,7 @@ var roomWaits = regexp.MustCompile(`^LWLock (WALBufMapping|WALInsert)(Lock)?$`)
 
 func walBuffers() rules.Rule {
 	rule := rules.Rule{ID: "postgres/wal-buffers",
-		Title: "WAL buffers are full", Kind: rules.Cause, Storage: true,
+		Title: "WAL buffers are full", Kind: rules.Cause, Storage: true, Stalled: true,
 		When:    "plimsoll:postgres_wal_buffers_full:rate > 10",
 		Needs:   []*rules.Signal{WALBuffersFull},
 		NoAlert: "bulk loads fill the buffers without harm",
@@ -48,10 +48,6 @@ func walBuffers() rules.Rule {
 
 	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
 		full := input.One(WALBuffersFull)
-		if !input.Stall.IsDatabase || !input.Stall.Any() {
-			return nil
-		}
-
 		in, out := timeline.Mean(timeline.At(full, input.Stall.Cells)),
 			timeline.Mean(timeline.At(full, input.NotStalled()))
 		if !(in >= minFull) || out*fullRise > in {

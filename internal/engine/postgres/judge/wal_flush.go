@@ -27,7 +27,7 @@ const (
 
 func walFlush() rules.Rule {
 	rule := rules.Rule{ID: "postgres/wal-flush",
-		Title: "The WAL's flush is slow", Kind: rules.Cause, Storage: true,
+		Title: "The WAL's flush is slow", Kind: rules.Cause, Storage: true, Stalled: true,
 		When:  "plimsoll:postgres_wal_sync:ratio / plimsoll:postgres_wal_syncs:rate > 0.02",
 		Needs: []*rules.Signal{}, AnyOf: []*rules.Signal{WALSyncTime, WaitEvents},
 		Cause: "A commit waits until its WAL is on disk: one session writes and syncs for all waiting sessions, and the others queue behind it for the lock WALWrite. The time is spent in the volume, the file system and whatever is ahead in the device's queue.",
@@ -46,10 +46,6 @@ func walFlush() rules.Rule {
 				NoCommand: "it is a change to the application"}}}
 
 	rule.Judge = func(input *rules.Case, _ []timeline.Track) []rules.Finding {
-		if !input.Stall.IsDatabase || !input.Stall.Any() {
-			return nil
-		}
-
 		finding := rule.Finding("postgres")
 		in, out := meanSync(input, input.Stall.Cells),
 			meanSync(input, input.NotStalled().Without(input.Stall.Cells.Widen(1, 1)))

@@ -78,14 +78,19 @@ func walKept() rules.Rule {
 	return rule
 }
 
+// leastKept is the WAL in bytes that matters: minKept if max_wal_size is smaller or unknown.
+func leastKept(c *rules.Case) float64 {
+	if size := timeline.Max(c.One(MaxWALSize)); size > minKept {
+		return size
+	}
+	return minKept
+}
+
 // slotKeeps reports slots that have no consumer at the end of the recording.
 func slotKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	kept := c.One(SlotKept)
 	first, last := ends(kept)
-	least := math.Max(minKept, timeline.Max(c.One(MaxWALSize)))
-	if math.IsNaN(least) {
-		least = minKept // max_wal_size is unknown
-	}
+	least := leastKept(c)
 
 	// Only what is retained at the end matters: a slot may have caught up since.
 	if last < 0 || kept[last] < least {
@@ -96,13 +101,7 @@ func slotKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	f.Severity = rules.Warning
 	f.Windows = c.Windows(timeline.Where(kept, func(x float64) bool { return x >= least }))
 	hours := float64(last-first) * c.Grid.StepSeconds() / 3600
-	grows := rules.Value("")
-
 	perHour := (kept[last] - kept[first]) / hours
-	if hours > 0 && perHour > 0 {
-		grows = rules.Bytes(perHour)
-	}
-
 	slots := rules.Value("")
 	if n := c.One(InactiveSlots); n != nil && timeline.Count(n) > 0 {
 		_, at := ends(n)
@@ -110,7 +109,7 @@ func slotKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	}
 
 	f.Say("no volume", nil)
-	f.Say("slot", rules.Values{"slots": slots, "kept": rules.Bytes(kept[last]), "grows": grows})
+	f.Say("slot", rules.Values{"slots": slots, "kept": rules.Bytes(kept[last]), "grows": rules.If(hours > 0 && perHour > 0, rules.Bytes(perHour))})
 	f.Evidence = []rules.Evidence{c.Figure("WAL retained by slots without a consumer, at the end", SlotKept,
 		kept[last], "bytes", timeline.Known(kept))}
 	reportRoom(c, &f, perHour/3600)
@@ -156,7 +155,7 @@ func archiverKeeps(rule rules.Rule, input *rules.Case) (rules.Finding, bool) {
 	failing := timeline.MaskOf(input.Grid.N, []timeline.Episode{{First: first, Last: len(failed) - 1}})
 	f.Windows = input.Windows(failing)
 	f.Say("no volume", nil)
-	f.Say("archiver", rules.Values{"failed": whole(math.Round(failures)), "since": rules.Seconds(since)})
+	f.Say("archiver", rules.Values{"failed": rules.Events(math.Round(failures)), "since": rules.Seconds(since)})
 	f.Evidence = []rules.Evidence{input.Figure("failed attempts to archive a file", ArchiveFailed,
 		math.Round(failures), "", failing)}
 	reportRoom(input, &f, timeline.Mean(timeline.At(input.One(WALGenerated), failing)))
@@ -179,10 +178,7 @@ func archiverBehind(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 
 	// The archiver counts files, and the WAL is counted in bytes.
 	done, all := sum(archived)*segment, sum(written)
-	least := math.Max(minKept, timeline.Max(c.One(MaxWALSize)))
-	if math.IsNaN(least) {
-		least = minKept
-	}
+	least := leastKept(c)
 
 	// Without a completed file, nothing shows that there is an archiver.
 	if last < 0 || !(done > 0) || !(done < behindShare*all) || size[last] < least ||
