@@ -340,7 +340,7 @@ var layers = []Layer{
 		"base/safefile", "record/recording", "record/source", "engine/mongodb/names",
 	}},
 	{"engine/*/live", "a running server of the engine, sampled once a second", []string{
-		"record/address", "record/httpclient", "record/recording", "record/source", "record/exposition",
+		"record/address", "record/recognise", "record/httpclient", "record/recording", "record/source", "record/exposition",
 		"engine/mongodb/ftdc", "engine/etcd/endpoint",
 	}},
 	{"engine/*/server", "the engine's real server in the lab", []string{
@@ -355,7 +355,7 @@ var layers = []Layer{
 	{"engine/etcd/perftext", "what etcdctl check perf prints", []string{"record/benchmark"}},
 	{"engine/etcd/etcdlog", "what etcd's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/etcd", "all that is known of etcd", []string{
-		"record/source", "record/exposition", "record/serverlog", "record/recognise", "model/scenario", "lab", "lab/existing",
+		"record/exposition", "record/serverlog", "record/recognise", "model/scenario", "lab", "lab/existing",
 		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
 		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint", "engine/etcd/etcdlog", "engine/etcd/perftext",
 		"engine/parts",
@@ -389,7 +389,7 @@ var layers = []Layer{
 	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},
 	{"engine/postgres/pglog", "what PostgreSQL's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
-		"record/source", "record/exposition", "record/serverlog", "record/recognise", "model/scenario", "lab", "lab/existing",
+		"record/exposition", "record/serverlog", "record/recognise", "model/scenario", "lab", "lab/existing",
 		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
 		"engine/*/server", "engine/postgres/fsynctext", "engine/postgres/pgbenchtext", "engine/postgres/pglog", "engine/parts",
 	}},
@@ -413,7 +413,7 @@ var layers = []Layer{
 		"lab/process",
 	}},
 	{"engine/etcd/clustertest", "a real kube-apiserver on a real etcd for tests, and a play of its controllers", []string{
-		"record/kubeclient",
+		"lab/process", "record/kubeclient",
 	}},
 	{"engine/mongodb/ftdctest", "captures for tests", nil},
 	{"engine/mongodb/mongotest", "a server for tests that speaks MongoDB's wire protocol", []string{

@@ -3,7 +3,6 @@
 package etcd
 
 import (
-	"context"
 	"embed"
 
 	"plimsoll/internal/advise/fit"
@@ -18,7 +17,6 @@ import (
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/serverlog"
-	"plimsoll/internal/record/source"
 )
 
 //go:embed profiles/*.yaml
@@ -30,16 +28,13 @@ var Engine = parts.Engine{
 	Source: recognise.Engine{
 		Schemes: []string{"etcd", "etcds"}, Port: endpoint.Port, // etcds is with TLS
 		OwnCredentials: true, // etcdctl's
-		Open: func(_ context.Context, address string, opt recognise.LiveOptions) (source.Source, error) {
-			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within,
-				Room: opt.Room})
-		},
+		Open:           live.Open,
 		Captures: []recognise.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself",
 			Sniff: perftext.Sniff, Open: perftext.Format.Open}},
 		Exporters: []exposition.Exporter{live.Exporter},
 		Logs:      []*serverlog.Format{&etcdlog.Format},
 		Programs:  []string{"etcd"}, Names: []string{"etcdctl"}, DataFolder: live.DataFolder,
-		Configuration: live.Configuration,
+		Configured: live.Configured, ConfiguredPort: live.ClientURLs,
 	},
 	Rules:      judge.Knowledge,
 	Fit:        &fit.Engine{Fit: advise.Fit, LogSyncs: advise.LogSyncs, Leader: advise.Leader},

@@ -47,7 +47,7 @@ var Engine = parts.Engine{
 		Logs:     []*serverlog.Format{&mongodlog.Format},
 		Looks:    looks,
 		Programs: []string{"mongod"}, Names: []string{"mongo", "mongosh"}, DataFolder: live.DataFolder,
-		Configuration: live.Configuration,
+		Configured: live.Configured, ConfiguredPort: live.ConfiguredPort,
 	},
 	Rules: judge.Knowledge,
 	Fit: &fit.Engine{

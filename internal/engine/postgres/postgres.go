@@ -3,7 +3,6 @@
 package postgres
 
 import (
-	"context"
 	"embed"
 
 	"plimsoll/internal/advise/fit"
@@ -18,7 +17,6 @@ import (
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/serverlog"
-	"plimsoll/internal/record/source"
 )
 
 //go:embed profiles/*.yaml
@@ -29,9 +27,7 @@ var Engine = parts.Engine{
 	Engine: model.Spec,
 	Source: recognise.Engine{
 		Schemes: []string{"postgres", "postgresql"}, Port: "5432", // libpq accepts both
-		Open: func(_ context.Context, address string, opt recognise.LiveOptions) (source.Source, error) {
-			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
-		},
+		Open: live.Open,
 		// The output of PostgreSQL's own sync benchmark.
 		Captures: []recognise.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself",
 			Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}},
@@ -45,7 +41,7 @@ var Engine = parts.Engine{
 			VersionLabel: "short_version"}},
 		Logs:     []*serverlog.Format{&pglog.Format},
 		Programs: []string{"postgres"}, Names: []string{"pg", "pgsql", "psql", "postmaster"},
-		DataFolder: live.DataFolder, Configuration: live.Configuration,
+		DataFolder: live.DataFolder, Configured: live.Configured, ConfiguredPort: live.ConfiguredPort,
 	},
 	Rules:      judge.Knowledge,
 	Fit:        &fit.Engine{Fit: advise.Fit},
@@ -53,10 +49,6 @@ var Engine = parts.Engine{
 	Plan:       advise.Plan,
 	Deployment: advise.Deployment,
 	Container:  advise.Container,
-	FileNames: func(ctx context.Context, address string, paths []string,
-		opt recognise.LiveOptions) (map[string]string, error) {
-		return live.FileNames(ctx, address, paths,
-			live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
-	},
-	Profiles: profiles,
+	FileNames:  live.FileNames,
+	Profiles:   profiles,
 }

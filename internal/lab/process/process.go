@@ -163,6 +163,29 @@ func (p *Process) Tail() string {
 	return strings.Join(p.tail, "\n")
 }
 
+// Await tries something at intervals until it succeeds, such as to connect to the process. It returns how
+// the process ended if it does, or an error that begins with otherwise ("it does not accept connections") if
+// the context ends first.
+func (p *Process) Await(ctx context.Context, every time.Duration, otherwise string,
+	try func(context.Context) error) error {
+	again := time.NewTicker(every)
+	defer again.Stop()
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		// How it ended is more informative than a timeout.
+		case <-p.done:
+			return p.Err()
+		case <-ctx.Done():
+			return fmt.Errorf("%s (%w): %w; its log ends: %s", otherwise, err, ctx.Err(), p.Tail())
+		case <-again.C:
+		}
+	}
+}
+
 // Finish waits for a program that exits by itself. It returns an error if the exit status is not 0.
 // If the context ends first, the program is killed.
 func (p *Process) Finish(ctx context.Context) error {

@@ -41,9 +41,20 @@ type Engine struct {
 	// DataFolder reports whether a folder is a server's data, which cannot be read, and which server's: its
 	// process, 0 if unknown, and its port, "" if unknown. It is called for folders that are not captures.
 	DataFolder func(dir string) (pid int, port string, is bool)
-	// Configuration reports whether a text is a server's configuration, and the port of its clients, "" if
-	// it names none.
-	Configuration func(head []byte) (port string, is bool)
+	// Configured matches the text of a server's configuration, and ConfiguredPort the port of its clients in it.
+	Configured, ConfiguredPort *regexp.Regexp
+}
+
+// Configuration reports whether a text is a server's configuration, and the port of its clients, "" if it
+// names none.
+func (e *Engine) Configuration(head []byte) (port string, is bool) {
+	if e.Configured == nil || !e.Configured.Match(head) {
+		return "", false
+	}
+	if m := e.ConfiguredPort.FindSubmatch(head); m != nil {
+		port = string(m[1])
+	}
+	return port, true
 }
 
 // ServerHere stands for the address of the engine's server on this machine in a [Look]'s text.

@@ -109,10 +109,7 @@ func (o *Opener) servedFrom(dir string) string {
 // configuration explains the text of a server's configuration; "" if it is none.
 func (o *Opener) configuration(head []byte) string {
 	for _, e := range o.engines {
-		if e.Configuration == nil || len(e.Schemes) == 0 {
-			continue
-		}
-		if port, is := e.Configuration(head); is {
+		if port, is := e.Configuration(head); is && len(e.Schemes) > 0 {
 			return o.configured(e, port)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -36,9 +37,7 @@ func guesser(t *testing.T) (o *Opener, folder string) {
 			_, err := os.Stat(filepath.Join(dir, "LEDGER"))
 			return 41, "", err == nil
 		},
-		Configuration: func(head []byte) (string, bool) {
-			return strings.CutPrefix(string(head), "ledger port ")
-		},
+		Configured: regexp.MustCompile(`^ledger port `), ConfiguredPort: regexp.MustCompile(`^ledger port (.*)`),
 		Looks: []Look{{Is: Starts("LEDGER LOG"), Text: "is a log: give " + ServerHere}},
 	}})
 	o.proc = proc

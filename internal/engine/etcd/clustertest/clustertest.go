@@ -7,7 +7,6 @@
 package clustertest
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -16,17 +15,14 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"plimsoll/internal/lab/process"
 	"plimsoll/internal/record/kubeclient"
 )
 
@@ -73,7 +69,7 @@ func Run(t testing.TB) *Server {
 	put(t, tokens, "admin,admin,1,system:masters\nguest,guest,2\n")
 	policy := filepath.Join(server.Dir, "audit.yaml")
 	put(t, policy, auditPolicy)
-	log := start(t, api, "--etcd-servers", store, "--cert-dir",
+	running := start(t, api, "--etcd-servers", store, "--cert-dir",
 		filepath.Join(server.Dir, "certs"), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
 		"--secure-port", fmt.Sprint(port), "--service-cluster-ip-range", "10.0.0.0/24", "--token-auth-file",
 		tokens, "--authorization-mode", "RBAC",
@@ -83,27 +79,18 @@ func Run(t testing.TB) *Server {
 		"--audit-policy-file", policy, "--audit-log-path", server.auditLog(), "--audit-log-mode", "blocking")
 
 	c := server.Client(t, Admin, "db")
-	deadline := time.Now().Add(patience)
-	for {
-		_, err := kubeclient.Nodes.List(t.Context(), c, "", "")
-		if err == nil {
-			err = server.namespaced(t.Context(), c)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	serves := func(ctx context.Context) error {
+		if _, err := kubeclient.Nodes.List(ctx, c, "", ""); err != nil {
+			return err
 		}
-
-		if err == nil {
-			return server
-		}
-
-		if time.Now().After(deadline) {
-			t.Fatalf("the API server is not serving after %s: %v\n%s", patience, err, log())
-		}
-
-		select {
-		case <-t.Context().Done():
-			t.Fatal(t.Context().Err())
-		case <-time.After(200 * time.Millisecond):
-		}
+		return server.namespaced(ctx, c)
 	}
+	if err := running.Await(ctx, 200*time.Millisecond, "the API server is not serving", serves); err != nil {
+		t.Fatal(err)
+	}
+	return server
 }
 
 // namespaced makes the namespace db.
@@ -166,40 +153,15 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o100 != 0
 }
 
-// start runs a program until the test ends, and returns its output so far.
-func start(t testing.TB, program string, args ...string) (output func() string) {
+// start runs a program until the test ends.
+func start(t testing.TB, program string, args ...string) *process.Process {
 	t.Helper()
-	out := &buffer{}
-	cmd := exec.Command(program, args...)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	p, err := process.Start(process.Options{Path: program, Args: args})
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // killed
-	})
-	return out.tail
-}
-
-// A buffer keeps a program's output.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) tail() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	lines := strings.Split(b.text.String(), "\n")
-	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+	t.Cleanup(func() { _ = p.Kill() }) // it may have ended
+	return p
 }
 
 func free(t testing.TB) int {

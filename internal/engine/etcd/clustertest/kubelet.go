@@ -143,10 +143,13 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 
 // tools is a folder with a sync that does nothing. The real one waits for everything that this machine
 // writes, and these tests do not simulate the crash of a machine.
-func (p *Play) tools() string {
-	dir := filepath.Join(p.Dir, "tools")
+func (p *Play) tools() string { return p.program("tools", "sync", "#!/bin/sh\n") }
+
+// program writes a script into a folder, and returns the folder.
+func (p *Play) program(folder, name, script string) string {
+	dir := filepath.Join(p.Dir, folder)
 	if err := errors.Join(os.MkdirAll(dir, 0o700),
-		os.WriteFile(filepath.Join(dir, "sync"), []byte("#!/bin/sh\n"), 0o700)); err != nil {
+		os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700)); err != nil {
 		p.Lost = append(p.Lost, err.Error())
 	}
 	return dir
@@ -161,12 +164,7 @@ func (p *Play) attempt() string {
 // full is a folder with a cp that copies a part and then runs out of space.
 func (p *Play) full() string {
 	const cp = "#!/bin/sh\nmkdir -p \"$3\"\necho part >\"$3/part\"\necho 'cp: error writing: No space left on device' >&2\nexit 1\n"
-	dir := filepath.Join(p.Dir, "full")
-	if err := errors.Join(os.MkdirAll(dir, 0o700),
-		os.WriteFile(filepath.Join(dir, "cp"), []byte(cp), 0o700)); err != nil {
-		p.Lost = append(p.Lost, err.Error())
-	}
-	return dir
+	return p.program("full", "cp", cp)
 }
 
 // begin starts a pod's database on the log that its path leads to.

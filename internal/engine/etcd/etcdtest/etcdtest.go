@@ -114,13 +114,8 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 	for k := range members {
 		client, peer, metrics := ports[3*k], "http://"+ports[3*k+1], ports[3*k+2]
 		name := fmt.Sprintf("m%d", k+1)
-		args := []string{"--name=" + name, "--data-dir=" +
-			filepath.Join(dir,
-				name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync", "--strict-reconfig-check=false",
-			"--listen-client-urls=" + scheme + "://" + client, "--advertise-client-urls=" + scheme + "://" + client,
-			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-			"--listen-metrics-urls=http://" + metrics,
-			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + dir}
+		args := append(memberArgs(name, filepath.Join(dir, name), scheme+"://"+client, peer, initial),
+			"--strict-reconfig-check=false", "--listen-metrics-urls=http://"+metrics, "--initial-cluster-token="+dir)
 
 		if sealed {
 			args = append(args, "--cert-file="+cluster.Files.ServerCert, "--key-file="+cluster.Files.ServerKey,
@@ -143,38 +138,41 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 	return cluster, nil
 }
 
+// memberArgs are the flags that each member has.
+func memberArgs(name, data, client, peer string, initial []string) []string {
+	return []string{"--name=" + name, "--data-dir=" + data, "--logger=zap", "--log-level=error",
+		"--unsafe-no-fsync", "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=" + strings.Join(initial, ",")}
+}
+
 // wait waits until all members report that they are healthy, which requires a leader.
 func (c *Cluster) wait() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-
 	for k, at := range c.Metrics {
-		for !healthy(ctx, at) {
-			select {
-			case <-look.C:
-			case <-c.procs[k].Done():
-				return fmt.Errorf("member %d ended: %w; %s", k+1, c.procs[k].Err(), c.procs[k].Tail())
-			case <-ctx.Done():
-				return fmt.Errorf("member %d has no leader: %w", k+1, ctx.Err())
-			}
+		err := c.procs[k].Await(ctx, 20*time.Millisecond, fmt.Sprintf("member %d has no leader", k+1),
+			func(ctx context.Context) error { return healthy(ctx, at) })
+		if err != nil {
+			return err
 		}
 	}
-
 	return nil
 }
 
-func healthy(ctx context.Context, at string) bool {
+func healthy(ctx context.Context, at string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/health", nil)
 	if err != nil {
-		return false
+		return err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return false
+		return err
 	}
-	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+	if err := resp.Body.Close(); err != nil || resp.StatusCode == http.StatusOK {
+		return err
+	}
+	return errors.New(resp.Status)
 }
 
 // Kill kills a member, counting from 0, without a shutdown.
@@ -237,13 +235,9 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 		return "", err
 	}
 
-	p, err := process.Start(process.Options{Path: path,
-		Args: []string{"--name=added",
-			"--data-dir=" + filepath.Join(dir, "added"), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
-			"--listen-client-urls=http://" + ports[0], "--advertise-client-urls=http://" + ports[0],
-			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-			"--initial-cluster=" + strings.Join(append(initial,
-				"added="+peer), ","), "--initial-cluster-state=existing"}})
+	args := memberArgs("added", filepath.Join(dir, "added"), "http://"+ports[0], peer,
+		append(initial, "added="+peer))
+	p, err := process.Start(process.Options{Path: path, Args: append(args, "--initial-cluster-state=existing")})
 	if err != nil {
 		return "", err
 	}

@@ -22,13 +22,12 @@ const (
 
 // An address specifies where a cluster is and which user connects to it. It may contain a password.
 type address struct {
-	endpoints      []string // host:port
-	secure         bool
-	files          endpoint.Files
-	metrics        *url.URL // nil: the metrics are at the client endpoints
-	user, password string
-	token          keptToken
-	within         time.Duration // how long a member may take to identify itself
+	endpoints []string // host:port
+	secure    bool
+	files     endpoint.Files
+	metrics   *url.URL // nil: the metrics are at the client endpoints
+	user      endpoint.User
+	within    time.Duration // how long a member may take to identify itself
 }
 
 var errAddress = errors.New("invalid etcd:// address (special characters in a password must be percent-encoded); example: etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
@@ -88,12 +87,12 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 		if !has {
 			password = getenv("ETCDCTL_PASSWORD")
 		}
-		a.user, a.password = user, password
+		a.user.Name, a.user.Password = user, password
 		return
 	}
-	a.user, a.password = parsed.User, parsed.Password
-	if a.password == "" {
-		a.password = getenv("ETCDCTL_PASSWORD")
+	a.user.Name, a.user.Password = parsed.User, parsed.Password
+	if a.user.Password == "" {
+		a.user.Password = getenv("ETCDCTL_PASSWORD")
 	}
 }
 

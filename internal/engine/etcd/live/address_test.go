@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/record/recognise"
 )
 
 func none(string) string { return "" }
@@ -38,7 +40,7 @@ func TestAddresses(t *testing.T) {
 		strings.Repeat("etcd://a", 999):            "4096 bytes",
 		"etcd://" + strings.Repeat("a,", 99) + "a": "at most 64",
 	} {
-		if _, err := Open(address, Options{Getenv: none}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+		if _, err := Open(t.Context(), address, recognise.LiveOptions{Getenv: none}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%.60s: %v; want %q", address, err, want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"plimsoll/internal/check/hostile"
+	"plimsoll/internal/engine/etcd/endpoint"
 )
 
 // A rawCodec passes messages on unchanged, so that they can be damaged.
@@ -95,7 +96,7 @@ func TestHostileAnswers(t *testing.T) {
 	readable, worst := 0, time.Duration(0)
 	tries := hostile.Tries(200, hostile.ParserTries)
 	for n := range tries {
-		a := &address{within: askWithin, user: "root", password: "secret"}
+		a := &address{within: askWithin, user: endpoint.User{Name: "root", Password: "secret"}}
 		m := &member{endpoint: listener.Addr().String()}
 		began := time.Now()
 		_, err := a.ask(t.Context(), nil, m)

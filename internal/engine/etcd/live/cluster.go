@@ -14,12 +14,10 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"plimsoll/internal/engine/etcd/endpoint"
 )
 
 const (
@@ -27,9 +25,6 @@ const (
 	askWithin = 5 * time.Second
 	// answerBytesMax bounds an answer: a list of members takes a few kilobytes.
 	answerBytesMax = 1 << 20
-	// tokenField is the request metadata field that carries a user's token (etcd,
-	// api/v3rpc/rpctypes, metadatafields.go).
-	tokenField = "token"
 )
 
 // A member is a member of a cluster; some fields may be unknown.
@@ -150,66 +145,18 @@ type roll struct {
 func (a *address) ask(ctx context.Context, config *tls.Config, asked *member) (*roll, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
-	secured := insecure.NewCredentials()
-
-	if config != nil {
-		secured = credentials.NewTLS(config)
-	}
-
-	c, err := grpc.NewClient("passthrough:///"+asked.endpoint,
-		grpc.WithTransportCredentials(secured), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond,
-			Multiplier: 1.6, MaxDelay: time.Second}, MinConnectTimeout: a.within}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
+	c, err := endpoint.Dial(asked.endpoint, endpoint.Options{TLS: config, User: &a.user, Within: a.within,
+		AnswerBytes: answerBytesMax})
 	if err != nil {
 		return nil, err
 	}
 
 	defer c.Close()
-	var refused error
-
-	// A cached token may have expired, which shows only when it is refused.
-	for try := range tokenTries {
-		kept, err := a.authenticate(ctx, c, asked)
-		if err != nil {
-			return nil, err
-		}
-
-		var list *roll
-		if list, refused = asked.identify(withToken(ctx, a.token.get()), c); refused == nil {
-			return list, nil
-		}
-
-		// A token that is new cannot be stale, so another attempt would be refused as well.
-		if !kept || try > 0 || !staleToken(refused) {
-			break
-		}
-
-		a.token.set("") // the token has expired, or users have changed
+	list, err := asked.identify(ctx, c)
+	if err != nil {
+		return nil, a.explain(asked.endpoint, err)
 	}
-
-	return nil, a.explain(asked.endpoint, refused)
-}
-
-// tokenTries allows two requests to a member: with the cached token, and with a new one.
-const tokenTries = 2
-
-// authenticate gets a token, unless there is a cached one (kept). Each authentication is a proposal
-// that all members write to their logs, and hashing the password takes 0.1 s of CPU time. A token
-// is valid at all members.
-func (a *address) authenticate(ctx context.Context, c *grpc.ClientConn, m *member) (kept bool, err error) {
-	if a.user == "" || a.token.get() != "" {
-		return a.user != "", nil
-	}
-	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx,
-		&etcdserverpb.AuthenticateRequest{Name: a.user, Password: a.password})
-	switch {
-	case err == nil:
-		a.token.set(got.Token)
-	case !strings.Contains(err.Error(), "authentication is not enabled"):
-		return false, a.explain(m.endpoint, err)
-	}
-	return false, nil
+	return list, nil
 }
 
 // identify asks a member for its identity and for the member list, on an open connection.
@@ -226,52 +173,22 @@ func (m *member) identify(ctx context.Context, c *grpc.ClientConn) (*roll, error
 	return &roll{leader: s.Leader, members: list.Members, errors: s.Errors}, nil
 }
 
-func withToken(ctx context.Context, token string) context.Context {
-	if token == "" {
-		return ctx
-	}
-	return metadata.AppendToOutgoingContext(ctx, tokenField, token)
-}
-
-// staleToken reports whether a request failed because its token is no longer valid (etcd,
-// api/v3rpc/rpctypes, error.go: ErrInvalidAuthToken, ErrAuthOldRevision).
-func staleToken(err error) bool {
-	text := status.Convert(err).Message()
-	return strings.Contains(text, "invalid auth token") ||
-		strings.Contains(text, "revision of auth store is old")
-}
-
-// A keptToken is a user's token, shared by the requests to all members.
-type keptToken struct {
-	mu   sync.Mutex
-	text string
-}
-
-func (k *keptToken) get() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.text
-}
-
-func (k *keptToken) set(text string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.text = text
-}
-
 // explain describes why a request to a member failed and what to do, without the password.
 func (a *address) explain(endpoint string, err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner // the user's name is in the messages below
+	}
 	text := status.Convert(err).Message()
 
 	// The password must not appear in an error, whatever the server puts into its text.
-	if a.password != "" {
-		text = strings.ReplaceAll(text, a.password, "***")
+	if a.user.Password != "" {
+		text = strings.ReplaceAll(text, a.user.Password, "***")
 	}
 
 	switch {
 	case strings.Contains(text, "authentication failed"):
 		return fmt.Errorf("%s denies access to user %s: check ETCDCTL_USER, or the user and password in the address",
-			endpoint, a.user)
+			endpoint, a.user.Name)
 	case strings.Contains(text, "user name is empty"), strings.Contains(text, "permission denied"),
 		strings.Contains(text, "invalid auth token"):
 		return fmt.Errorf("%s requires a user (%s): set ETCDCTL_USER=name:password", endpoint, text)

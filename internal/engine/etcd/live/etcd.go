@@ -17,22 +17,10 @@ import (
 
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/httpclient"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
-
-// Options configure the connections.
-type Options struct {
-	// Insecure accepts any server certificate.
-	Insecure bool
-	// Getenv replaces os.Getenv.
-	Getenv func(string) string
-	// Within is how long an answer may take; 0 means ten seconds, and five seconds for the member
-	// list.
-	Within time.Duration
-	// Room bounds the memory of the members' pages; nil means a separate bound.
-	Room *exposition.Room
-}
 
 // Exporter describes etcd's own metrics page.
 var Exporter = exposition.Exporter{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version",
@@ -44,7 +32,7 @@ type cluster struct {
 	config  *tls.Config
 	room    *exposition.Room
 	desc    recording.Source
-	within  time.Duration // 0: the default of Options.Within
+	within  time.Duration // 0: the defaults
 	every   time.Duration // how often the member list is read
 }
 
@@ -53,8 +41,8 @@ type cluster struct {
 const followEvery = 15 * time.Second
 
 // Open prepares the cluster at an etcd:// or etcds:// address. It reads the TLS files, but does not
-// connect.
-func Open(text string, opt Options) (source.Source, error) {
+// connect. Without a time for an answer, the member list may take five seconds.
+func Open(_ context.Context, text string, opt recognise.LiveOptions) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
@@ -119,12 +107,6 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 
 // open prepares reading the metrics of a member.
 func (c *cluster) open(m *member) (source.Source, error) {
-	transport := httpclient.Base(false)
-	transport.TLSClientConfig = c.config.Clone()
-	transport.Proxy = nil
-
-	// One connection, so that requests to a stalled member do not pile up.
-	transport.MaxConnsPerHost = 1
 	about := exposition.Member{Instance: m.endpoint, AddFacts: func(d *recording.Source) {
 		d.Kind, d.Engine = "etcd", "etcd"
 		if d.Version == "" {
@@ -136,11 +118,22 @@ func (c *cluster) open(m *member) (source.Source, error) {
 		maps.Copy(d.Facts, m.facts())
 	}}
 
+	opt := PageOptions(c.config)
+	opt.Within, opt.Room = c.within, c.room
+	return exposition.OpenMember(c.address.page(m.endpoint), about, opt)
+}
+
+// PageOptions are those for a member's page of metrics; config may be nil.
+func PageOptions(config *tls.Config) exposition.URLOptions {
+	transport := httpclient.Base(false)
+	transport.TLSClientConfig, transport.Proxy = config.Clone(), nil
+
+	// One connection, so that requests to a stalled member do not pile up.
+	transport.MaxConnsPerHost = 1
+
 	// etcd must not receive the credentials for other exporters.
-	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{
-		Transport: transport, Within: c.within, Room: c.room, Getenv: func(string) string { return "" },
-		Exporters: []exposition.Exporter{Exporter},
-	})
+	return exposition.URLOptions{Transport: transport, Getenv: func(string) string { return "" },
+		Exporters: []exposition.Exporter{Exporter}}
 }
 
 // probe checks whether any member serves its metrics, and notes those that do not. If none does, it

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine/etcd/etcdtest"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -75,7 +76,7 @@ func (p *page) seen(members, samples int) bool {
 
 func read(t *testing.T, address string, env map[string]string, enough func(p *page) bool) (*page, error) {
 	t.Helper()
-	src, err := Open(address, Options{Getenv: func(k string) string { return env[k] }})
+	src, err := Open(t.Context(), address, recognise.LiveOptions{Getenv: func(k string) string { return env[k] }})
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ func TestUsers(t *testing.T) {
 // A member that is added during the reading is read as well; a removed one is no longer read.
 func TestMembersComeAndGo(t *testing.T) {
 	c := etcdtest.Run(t, 3, false)
-	src, err := Open("etcd://"+c.Endpoints[0], Options{Getenv: func(string) string { return "" }})
+	src, err := Open(t.Context(), "etcd://"+c.Endpoints[0], recognise.LiveOptions{Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

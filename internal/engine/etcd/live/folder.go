@@ -18,17 +18,7 @@ func DataFolder(dir string) (pid int, port string, is bool) {
 
 var (
 	// Etcd reads YAML (--config-file), and packages set its environment in /etc/default/etcd.
-	configured = regexp.MustCompile(`(?m)^#? *"?(listen-client-urls|advertise-client-urls|initial-cluster)"?:|^#? *ETCD_[A-Z_]+=`)
-	clientURLs = regexp.MustCompile(`(?m)^ *(?:listen-client-urls: *|ETCD_LISTEN_CLIENT_URLS=)["']?https?://[^,"'\s]*:([0-9]+)`)
+	Configured = regexp.MustCompile(`(?m)^#? *"?(listen-client-urls|advertise-client-urls|initial-cluster)"?:|^#? *ETCD_[A-Z_]+=`)
+	// ClientURLs has the port in the first of the addresses for clients.
+	ClientURLs = regexp.MustCompile(`(?m)^ *(?:listen-client-urls: *|ETCD_LISTEN_CLIENT_URLS=)["']?https?://[^,"'\s]*:([0-9]+)`)
 )
-
-// Configuration recognises etcd's configuration.
-func Configuration(head []byte) (port string, is bool) {
-	if !configured.Match(head) {
-		return "", false
-	}
-	if m := clientURLs.FindSubmatch(head); m != nil {
-		port = string(m[1])
-	}
-	return port, true
-}

@@ -23,6 +23,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -188,7 +189,7 @@ func TestRealAlarms(t *testing.T) {
 // returns the rules with findings.
 func foundLive(t *testing.T, c *etcdtest.Cluster, members int) (found []string) {
 	t.Helper()
-	src, err := live.OpenEvery("etcd://"+c.Endpoints[0], live.Options{Getenv: func(string) string { return "" }}, 20*time.Millisecond)
+	src, err := live.OpenEvery("etcd://"+c.Endpoints[0], recognise.LiveOptions{Getenv: func(string) string { return "" }}, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

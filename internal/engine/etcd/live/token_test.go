@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"plimsoll/internal/engine/etcd/endpoint"
 )
 
 // A lockedMember is a member that requires a token, and counts the requests for one.
@@ -42,7 +44,7 @@ func (l *lockedMember) check(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	md, _ := metadata.FromIncomingContext(ctx)
-	if got := strings.Join(md.Get(tokenField), ","); got != l.valid {
+	if got := strings.Join(md.Get(endpoint.TokenField), ","); got != l.valid {
 		return status.Error(codes.Unauthenticated, l.refuse)
 	}
 	return nil
@@ -74,7 +76,7 @@ func TestTokenIsKept(t *testing.T) {
 	defer serving.Wait()
 	defer server.Stop()
 
-	a := &address{within: askWithin, user: "root", password: "secret"}
+	a := &address{within: askWithin, user: endpoint.User{Name: "root", Password: "secret"}}
 	look := func(wantAsked int) {
 		t.Helper()
 		m := &member{endpoint: listener.Addr().String()}

@@ -3,7 +3,6 @@
 package perftext
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"regexp"
@@ -46,11 +45,10 @@ func parse(text string) ([]benchmark.Figure, error) {
 			Labels: []string{"benchmark", name, "engine", "etcd"}})
 	}
 
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, benchmark.BytesMax+1)
-
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	n := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		n++
 		number := func(s string) (float64, error) {
 			x, err := strconv.ParseFloat(s, 64)
 			if err != nil {
@@ -93,7 +91,7 @@ func parse(text string) ([]benchmark.Figure, error) {
 		}
 	}
 
-	return out, lines.Err()
+	return out, nil
 }
 
 // load guesses the load, which the report does not name: the smallest that fits the rate.

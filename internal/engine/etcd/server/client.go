@@ -4,18 +4,18 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/endpoint"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/model/workload"
 )
@@ -33,50 +33,33 @@ const (
 	operationsMax = 128
 )
 
-// dial connects to a member and keeps retrying while it is down.
-func dial(p *place) (*grpc.ClientConn, error) {
-	return grpc.NewClient("passthrough:///"+address(p.client),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithNoProxy(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.6,
-				MaxDelay: 200 * time.Millisecond},
-			MinConnectTimeout: 5 * time.Second,
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
-}
-
-// links are connections to the leader, and one to each member for status requests.
+// links are connections for the workload, and one to each member for status requests.
 type links struct {
-	leader  []*grpc.ClientConn
+	load    []*grpc.ClientConn
 	members []*grpc.ClientConn
 }
 
-func connect(places []place, leader, n int) (*links, error) {
+// connect opens a link to each member, and n for the workload to the given hosts in turn.
+func connect(members, hosts []string, n int, config *tls.Config, user *endpoint.User) (*links, error) {
 	l := &links{}
-	for k := range places {
-		c, err := dial(&places[k])
+	for i := range len(members) + n {
+		to, host := &l.load, hosts[i%len(hosts)]
+		if i < len(members) {
+			to, host = &l.members, members[i]
+		}
+		c, err := endpoint.Dial(host, endpoint.Options{TLS: config, User: user, Within: answerWithin,
+			AnswerBytes: answerBytesMax})
 		if err != nil {
 			return nil, errors.Join(err, l.close())
 		}
-		l.members = append(l.members, c)
+		*to = append(*to, c)
 	}
-
-	for range n {
-		c, err := dial(&places[leader])
-		if err != nil {
-			return nil, errors.Join(err, l.close())
-		}
-		l.leader = append(l.leader, c)
-	}
-
 	return l, nil
 }
 
 func (l *links) close() error {
 	var errs []error
-	for _, c := range append(l.members, l.leader...) {
+	for _, c := range append(l.members, l.load...) {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
@@ -84,7 +67,7 @@ func (l *links) close() error {
 
 // kv returns the service for a connection of the workload.
 func (l *links) kv(conn int) etcdserverpb.KVClient {
-	return etcdserverpb.NewKVClient(l.leader[conn%len(l.leader)])
+	return etcdserverpb.NewKVClient(l.load[conn%len(l.load)])
 }
 
 // A writer belongs to a connection of the workload and holds the bytes of its values.
@@ -145,38 +128,39 @@ func (k keys) end() []byte {
 	return out
 }
 
-// keyOf returns a key without a prefix.
-func keyOf(key uint64) []byte { return keys{}.of(key) }
-
 // sizeOf returns the size of a write's value: etcd always writes whole documents.
 func sizeOf(op *lab.Op) units.Size { return max(op.Document, op.Size) }
 
-// Do puts or gets a document.
-func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
-	l := s.links.Load()
+// clients are the connections to a running cluster. They implement parts of lab.Server.
+type clients struct {
+	links   atomic.Pointer[links]
+	writers []writer // one per connection of the workload
+	keys    keys
+	mean    units.Size // of a document
+}
+
+// Do implements lab.Server: it puts or gets a document.
+func (c *clients) Do(ctx context.Context, conn int, op *lab.Op) error {
+	l := c.links.Load()
 	if l == nil {
 		return errNotRunning
 	}
-	if conn < 0 || conn >= len(s.writers) {
-		return fmt.Errorf("etcd: connection %d of %d", conn, len(s.writers))
+	if conn < 0 || conn >= len(c.writers) {
+		return fmt.Errorf("etcd: connection %d of %d", conn, len(c.writers))
 	}
-	return explain(perform(ctx, l.kv(conn), keys{}, &s.writers[conn], s.mean, op))
-}
 
-// perform puts or gets. mean is the mean size of a document, which converts a scan's bytes to
-// documents.
-func perform(ctx context.Context, kv etcdserverpb.KVClient, k keys, w *writer, mean units.Size,
-	op *lab.Op) error {
 	var err error
+	kv, key := l.kv(conn), c.keys.of(op.Key)
 	switch {
 	case op.Kind.Writes():
-		_, err = kv.Put(ctx, &etcdserverpb.PutRequest{Key: k.of(op.Key), Value: w.value(sizeOf(op), op.Seq)})
+		value := c.writers[conn].value(sizeOf(op), op.Seq)
+		_, err = kv.Put(ctx, &etcdserverpb.PutRequest{Key: key, Value: value})
 	case op.Kind == workload.Scan:
 		// A scan is given by its bytes, and etcd limits a range by its keys.
-		many := max(1, int64(op.Document/max(mean, 1)))
-		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: k.of(op.Key), RangeEnd: k.end(), Limit: many})
+		many := max(1, int64(op.Document/max(c.mean, 1)))
+		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: key, RangeEnd: c.keys.end(), Limit: many})
 	default:
-		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: k.of(op.Key)})
+		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: key})
 	}
 	return err
 }
@@ -196,17 +180,13 @@ func explain(err error) error {
 	return err
 }
 
-// Read gets a document by a linearizable read, which sees every acknowledged write.
-func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
-	l := s.links.Load()
+// Read implements lab.Server by a linearizable read, which sees every acknowledged write.
+func (c *clients) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	l := c.links.Load()
 	if l == nil {
 		return 0, false, errNotRunning
 	}
-	return readSeq(ctx, l.kv(0), keyOf(key))
-}
-
-func readSeq(ctx context.Context, kv etcdserverpb.KVClient, key []byte) (seq uint64, found bool, err error) {
-	got, err := kv.Range(ctx, &etcdserverpb.RangeRequest{Key: key})
+	got, err := l.kv(0).Range(ctx, &etcdserverpb.RangeRequest{Key: c.keys.of(key)})
 	if err != nil || len(got.Kvs) == 0 {
 		return 0, false, err
 	}

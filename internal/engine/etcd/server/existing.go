@@ -7,10 +7,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -39,22 +37,19 @@ const (
 // An Existing is an existing cluster. It implements existing.Server and touches only keys with its
 // prefix.
 type Existing struct {
+	clients
 	opt   existing.Options
 	hosts []string
 	tls   *tls.Config
-	token token
-	keys  keys
+	user  endpoint.User
 
 	version string
 	least   int64 // size of the largest member's database at inspection
 	quota   int64
 	known   bool // the quota is the cluster's rather than assumed
 
-	mean    units.Size
-	writers []writer
-	links   atomic.Pointer[links]
-	made    bool // there may be keys to remove
-	guard   *guard
+	made  bool // there may be keys to remove
+	guard *guard
 }
 
 // Addresses describes the addresses of clusters.
@@ -79,8 +74,12 @@ func NewExisting(opt existing.Options, keyBytes int) (*Existing, error) {
 	if err := existing.CheckName(opt.Name); err != nil {
 		return nil, err
 	}
-	v := &Existing{opt: opt, hosts: endpoints(opt.Address), tls: config, keys: keys{opt.Name + "/", keyBytes}}
-	v.token.user, v.token.password = opt.Address.User()
+	v := &Existing{opt: opt, tls: config}
+	v.keys = keys{opt.Name + "/", keyBytes}
+	for _, h := range opt.Address.Hosts() {
+		v.hosts = append(v.hosts, endpoint.WithPort(h))
+	}
+	v.user.Name, v.user.Password = opt.Address.User()
 	return v, nil
 }
 
@@ -89,20 +88,8 @@ func (v *Existing) Describe() string { return "etcd " + v.version }
 
 // connect opens n links, to all endpoints in turn.
 func (v *Existing) connect(n int) (*links, error) {
-	l := &links{}
-	// One connection per host for status requests, then the ones for the workload.
-	for i := range max(n, len(v.hosts)) + len(v.hosts) {
-		c, err := dialTo(v.hosts[i%len(v.hosts)], v.tls, &v.token)
-		if err != nil {
-			return nil, errors.Join(err, l.close())
-		}
-		if i < len(v.hosts) {
-			l.members = append(l.members, c)
-		} else {
-			l.leader = append(l.leader, c) // any member: those that do not lead forward requests
-		}
-	}
-	return l, nil
+	// Any member serves the workload: those that do not lead forward requests.
+	return connect(v.hosts, v.hosts, max(n, len(v.hosts)), v.tls, &v.user)
 }
 
 // Inspect implements existing.Server.
@@ -240,16 +227,14 @@ func (v *Existing) Begin(connections int, mean units.Size, shared int) error {
 
 // Do implements lab.Server.
 func (v *Existing) Do(ctx context.Context, conn int, op *lab.Op) error {
-	l := v.links.Load()
-	if l == nil {
-		return errNotRunning
-	}
 	// A full database would raise an alarm and stop the writes of all clients. Reads do no
 	// harm.
-	if err := v.guard.full(); err != nil && op.Kind.Writes() {
-		return err
+	if v.guard != nil && op.Kind.Writes() {
+		if err := v.guard.full(); err != nil {
+			return err
+		}
 	}
-	return v.explain(perform(ctx, l.kv(conn), v.keys, &v.writers[conn], v.mean, op))
+	return v.explain(v.clients.Do(ctx, conn, op))
 }
 
 // Sources implements lab.Server: /metrics of each endpoint.
@@ -264,14 +249,10 @@ func (v *Existing) Sources() []source.Source {
 }
 
 func (v *Existing) source(host string) (source.Source, error) {
-	opt, scheme := exposition.URLOptions{Getenv: func(string) string { return "" },
-		Exporters: []exposition.Exporter{live.Exporter}}, "http"
+	page, opt := "http://"+host+"/metrics", live.PageOptions(v.tls)
 	if v.tls != nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.TLSClientConfig, t.Proxy = v.tls.Clone(), nil
-		opt.Transport, scheme = t, "https"
+		page = "https://" + host + "/metrics"
 	}
-	page := scheme + "://" + host + "/metrics"
 	if len(v.hosts) == 1 {
 		return exposition.OpenURL(page, opt)
 	}
@@ -289,11 +270,7 @@ func (v *Existing) Restart(context.Context) error { return existing.ErrNotOurs }
 
 // Read implements lab.Server.
 func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
-	l := v.links.Load()
-	if l == nil {
-		return 0, false, errNotRunning
-	}
-	seq, found, err = readSeq(ctx, l.kv(0), v.keys.of(key))
+	seq, found, err = v.clients.Read(ctx, key)
 	return seq, found, v.explain(err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/promql"
 	"go.etcd.io/etcd/api/v3/authpb"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
@@ -196,7 +197,7 @@ func TestExistingWithAuthentication(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	v.token.value = "of yesterday" // as if it had expired
+	v.user.Token = "of yesterday" // as if it had expired
 	if err := v.Do(ctx, 0, &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 300, Document: 300}, Seq: 4}); err != nil {
 		t.Error(err)
 	}
@@ -283,14 +284,14 @@ func TestExistingWithTLS(t *testing.T) {
 }
 
 func TestHistograms(t *testing.T) {
-	before := []bucket{{0.001, 10}, {0.002, 10}, {0.004, 10}, {math.Inf(1), 10}}
-	now := []bucket{{0.001, 10}, {0.002, 60}, {0.004, 110}, {math.Inf(1), 110}}
+	before := promql.Buckets{{UpperBound: 0.001, Count: 10}, {UpperBound: 0.002, Count: 10}, {UpperBound: 0.004, Count: 10}, {UpperBound: math.Inf(1), Count: 10}}
+	now := promql.Buckets{{UpperBound: 0.001, Count: 10}, {UpperBound: 0.002, Count: 60}, {UpperBound: 0.004, Count: 110}, {UpperBound: math.Inf(1), Count: 110}}
 	for q, want := range map[float64]string{0.5: "0.00200", 0.25: "0.00150", 0.99: "0.00396"} {
 		if x, ok := quantile(now, before, q); !ok || fmt.Sprintf("%.5f", x) != want {
 			t.Errorf("q %v is %v, %v, not %s", q, x, ok, want)
 		}
 	}
-	now[3].count = 210 // half of them longer than the largest bucket
+	now[3].Count = 210 // half of them longer than the largest bucket
 	if x, ok := quantile(now, before, 0.99); !ok || x != 0.004 {
 		t.Errorf("%v, %v", x, ok)
 	}

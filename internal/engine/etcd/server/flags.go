@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,28 +27,17 @@ var errMissing = errors.New("etcd is not installed: apt-get install etcd-server,
 
 // find returns etcd's path: the one that the user gives, the environment's, or the one on PATH.
 func find(asked string) (string, error) {
-	if asked != "" {
-		path, err := exec.LookPath(asked)
-		if err != nil {
-			return "", fmt.Errorf("cannot find etcd: %w", err)
-		}
+	env := os.Getenv(EnvBinary)
+	path, err := exec.LookPath(cmp.Or(asked, env, "etcd"))
+	switch {
+	case err == nil:
 		return filepath.Abs(path) // members run in other folders
+	case asked != "":
+		return "", fmt.Errorf("cannot find etcd: %w", err)
+	case env != "":
+		return "", fmt.Errorf("%s: %w", EnvBinary, err)
 	}
-
-	if name := os.Getenv(EnvBinary); name != "" {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", EnvBinary, err)
-		}
-		return filepath.Abs(path)
-	}
-
-	path, err := exec.LookPath("etcd")
-	if err != nil {
-		return "", errMissing
-	}
-
-	return path, nil
+	return "", errMissing
 }
 
 // version runs a binary to get its version: "3.4.23".

@@ -108,11 +108,11 @@ func TestParseVersion(t *testing.T) {
 }
 
 func TestKeysAndValues(t *testing.T) {
-	if got := string(keyOf(0xfedcba9876543210)); got != "fedcba9876543210" {
+	if got := string(keys{}.of(0xfedcba9876543210)); got != "fedcba9876543210" {
 		t.Errorf("key %s", got)
 	}
 
-	if a, b := string(keyOf(9)), string(keyOf(10)); a >= b || len(a) != 16 {
+	if a, b := string(keys{}.of(9)), string(keys{}.of(10)); a >= b || len(a) != 16 {
 		t.Errorf("%s does not sort before %s", a, b)
 	}
 

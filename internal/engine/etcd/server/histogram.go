@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/base/units"
 )
@@ -17,16 +18,13 @@ import (
 // Histograms holds the current values of some of a cluster's duration histograms, by endpoint and
 // name.
 type Histograms struct {
-	of map[[2]string][]bucket // ascending
+	of map[[2]string]promql.Buckets // ascending
 }
-
-// A bucket counts durations up to most.
-type bucket struct{ most, count float64 }
 
 // Histograms reads the named histograms from each endpoint's /metrics. The error is that of the
 // first endpoint that does not have them.
 func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms, error) {
-	h := &Histograms{of: map[[2]string][]bucket{}}
+	h := &Histograms{of: map[[2]string]promql.Buckets{}}
 	for _, host := range v.hosts {
 		src, err := v.source(host)
 		if err != nil {
@@ -41,18 +39,18 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 		}
 
 		for _, s := range page {
-			most, err := strconv.ParseFloat(s.labels.Get("le"), 64)
-			name := s.labels.Get(labels.MetricName)
+			most, err := strconv.ParseFloat(s.Labels.Get("le"), 64)
+			name := s.Labels.Get(labels.MetricName)
 			if err != nil || len(name) < len("_bucket") {
 				continue
 			}
 			key := [2]string{host, name[:len(name)-len("_bucket")]}
-			h.of[key] = append(h.of[key], bucket{most, s.value})
+			h.of[key] = append(h.of[key], promql.Bucket{UpperBound: most, Count: s.Values[0]})
 		}
 	}
 
 	for _, b := range h.of {
-		slices.SortFunc(b, func(x, y bucket) int { return cmp.Compare(x.most, y.most) })
+		slices.SortFunc(b, func(x, y promql.Bucket) int { return cmp.Compare(x.UpperBound, y.UpperBound) })
 	}
 
 	return h, nil
@@ -60,7 +58,7 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 
 // Percentile returns the percentile of the durations since before, at the endpoint with the highest
 // one. ok is false if there were none. It interpolates within a bucket, like Prometheus'
-// histogram_quantile; in the last, unbounded bucket it returns the lower bound.
+// histogram_quantile.
 func (h *Histograms) Percentile(before *Histograms, name string,
 	percentile float64) (d units.Duration, ok bool) {
 	for key, now := range h.of {
@@ -75,29 +73,13 @@ func (h *Histograms) Percentile(before *Histograms, name string,
 }
 
 // quantile returns a quantile in the buckets' own unit.
-func quantile(now, before []bucket, q float64) (float64, bool) {
-	at := func(i int) float64 {
-		if i < len(before) && before[i].most == now[i].most {
-			return now[i].count - before[i].count
+func quantile(now, before promql.Buckets, q float64) (float64, bool) {
+	since := slices.Clone(now)
+	for i := range since {
+		if i < len(before) && before[i].UpperBound == now[i].UpperBound {
+			since[i].Count -= before[i].Count
 		}
-		return now[i].count
 	}
-	if len(now) == 0 || at(len(now)-1) <= 0 {
-		return 0, false
-	}
-
-	rank := q * at(len(now)-1)
-	low, below := 0.0, 0.0
-	for i := range now {
-		n := at(i)
-		if n >= rank && n > below {
-			if math.IsInf(now[i].most, 1) {
-				return low, true
-			}
-			return low + (now[i].most-low)*(rank-below)/(n-below), true
-		}
-		low, below = now[i].most, n
-	}
-
-	return low, true
+	x, _, _, _, _, _ := promql.BucketQuantile(q, since)
+	return x, !math.IsNaN(x)
 }

@@ -105,25 +105,12 @@ func healthy(ctx context.Context, p *place, proc *process.Process) error {
 	client := httpclient.New(httpclient.Options{Base: httpclient.Direct(nil),
 		Most: httpclient.Bounds{Bytes: healthBytesMax}})
 	client.Timeout = 10 * time.Second
-	pause := time.NewTicker(20 * time.Millisecond)
-	defer pause.Stop()
-
-	for {
-		err := health(ctx, client, "http://"+address(p.client)+"/health")
-		if err == nil {
-			return nil
-		}
-
-		select {
-		// A process that has exited will never serve: its error is more informative than a timeout.
-		case <-proc.Done():
-			return fmt.Errorf("member %s: %w", p.name, proc.Err())
-		case <-ctx.Done():
-			return fmt.Errorf("member %s does not serve (%w): %w; its log ends: %s", p.name, err, ctx.Err(),
-				proc.Tail())
-		case <-pause.C:
-		}
+	err := proc.Await(ctx, 20*time.Millisecond, "member "+p.name+" does not serve",
+		func(ctx context.Context) error { return health(ctx, client, "http://"+address(p.client)+"/health") })
+	if err != nil && proc.Err() != nil {
+		return fmt.Errorf("member %s: %w", p.name, err)
 	}
+	return err
 }
 
 // healthBytesMax bounds a member's health report: {"health":"true"}.

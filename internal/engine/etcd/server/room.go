@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 
@@ -72,48 +71,36 @@ func (v *Existing) readQuota(ctx context.Context) {
 		}
 
 		for _, s := range page {
-			if s.value > 0 {
-				v.quota, v.known = int64(s.value), true
+			if s.Values[0] > 0 {
+				v.quota, v.known = int64(s.Values[0]), true
 				return
 			}
 		}
 	}
 }
 
-// A sample is one sample of a metrics page.
-type sample struct {
-	labels labels.Labels
-	value  float64
-}
-
 // scrape reads a metrics page once.
-func scrape(ctx context.Context, src source.Source, want func(string) bool) ([]sample, error) {
+func scrape(ctx context.Context, src source.Source, want func(string) bool) ([]recording.Column, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	p := &scraped{enough: cancel}
-	err := src.Read(ctx, p, source.Options{Want: want, Parallel: 1})
-	if p.samples == nil && err == nil {
+	p := &scraped{}
+	// The next sample would be too late, so there is one.
+	err := src.Read(ctx, p, source.Options{Want: want, Parallel: 1, For: time.Nanosecond})
+	if !p.done && err == nil {
 		err = ctx.Err()
 	}
-	return p.samples, err
+	return p.columns, err
 }
 
 // scraped is a recording of one page.
 type scraped struct {
-	samples []sample
-	enough  context.CancelFunc
+	columns []recording.Column
+	done    bool
 }
 
 // Append implements recording.Writer.
 func (p *scraped) Append(_ context.Context, b *recording.Batch) error {
-	if p.samples != nil {
-		return nil
-	}
-	p.samples = []sample{}
-	for _, c := range b.Columns {
-		p.samples = append(p.samples, sample{c.Labels, c.Values[0]})
-	}
-	p.enough()
+	p.columns, p.done = append(p.columns, b.Columns...), true
 	return nil
 }
 

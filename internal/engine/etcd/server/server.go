@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/live"
 	etcd "plimsoll/internal/engine/etcd/model"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/process"
+	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
 )
 
@@ -30,18 +30,16 @@ var errNotRunning = errors.New("etcd is not running")
 
 // A Server is a cluster of real members. It implements lab.Server.
 type Server struct {
+	clients
 	cfg     etcd.Config
 	path    string
 	version string
 	shared  int // number of HTTP/2 connections
 
-	m       *lab.Machine
-	user    *process.User
-	places  []place
-	procs   []*process.Process // the started members; nil before the start
-	mean    units.Size         // mean size of a document
-	writers []writer           // one per connection of the workload
-	links   atomic.Pointer[links]
+	m      *lab.Machine
+	user   *process.User
+	places []place
+	procs  []*process.Process // the started members; nil before the start
 }
 
 // New prepares a cluster without starting it. The error explains invalid settings, or how to get
@@ -129,7 +127,13 @@ func (s *Server) begin(ctx context.Context) error {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
 
-	l, err := connect(s.places, s.cfg.Leader-1, min(max(len(s.writers), 1), s.shared))
+	var members []string
+	for k := range s.places {
+		members = append(members, address(s.places[k].client))
+	}
+
+	leader := members[s.cfg.Leader-1 : s.cfg.Leader]
+	l, err := connect(members, leader, min(max(len(s.writers), 1), s.shared), nil, nil)
 	if err != nil {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
@@ -154,11 +158,19 @@ func (s *Server) each(f func(k int, p *process.Process) error) error {
 	return errors.Join(errs...)
 }
 
+// Do implements lab.Server.
+func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
+	return explain(s.clients.Do(ctx, conn, op))
+}
+
 // Sources implements lab.Server: each member's /metrics.
 func (s *Server) Sources() []source.Source {
 	var out []source.Source
 	for k := range s.places {
-		if src, err := newSource(&s.places[k]); err == nil {
+		p := &s.places[k]
+		src, err := exposition.OpenMember("http://"+address(p.client)+"/metrics",
+			exposition.Member{Instance: p.name}, live.PageOptions(nil))
+		if err == nil {
 			out = append(out, src)
 		}
 	}

@@ -155,7 +155,7 @@ func TestOneMember(t *testing.T) {
 	b.do(t, 3, workload.Scan, 0, 0, 3000)
 	b.do(t, 0, workload.Update, 9, 1<<63+5, 3)
 
-	got, err := b.links.Load().kv(0).Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(300)})
+	got, err := b.links.Load().kv(0).Range(ctx, &etcdserverpb.RangeRequest{Key: keys{}.of(300)})
 	if err != nil || len(got.Kvs) != 1 || len(got.Kvs[0].Value) != 5000 {
 		t.Errorf("the inserted document: %v, %v", got.GetCount(), err)
 	}

@@ -22,17 +22,7 @@ func DataFolder(dir string) (pid int, port string, is bool) {
 
 var (
 	// A mongod.conf is YAML, or has the older lines of name = value.
-	configured = regexp.MustCompile(`(?m)^(systemLog|storage|processManagement|replication|net):\s*$|^dbpath *=`)
-	portSet    = regexp.MustCompile(`(?m)^\s*port *[:=] *([0-9]+)`)
+	Configured = regexp.MustCompile(`(?m)^(systemLog|storage|processManagement|replication|net):\s*$|^dbpath *=`)
+	// ConfiguredPort is the setting of the port.
+	ConfiguredPort = regexp.MustCompile(`(?m)^\s*port *[:=] *([0-9]+)`)
 )
-
-// Configuration recognises mongod.conf.
-func Configuration(head []byte) (port string, is bool) {
-	if !configured.Match(head) {
-		return "", false
-	}
-	if m := portSet.FindSubmatch(head); m != nil {
-		port = string(m[1])
-	}
-	return port, true
-}

@@ -2,7 +2,6 @@ package advise
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,72 +11,30 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A setting is a line of a configuration.
-type setting struct {
-	path    string // in the scenario
-	name    string
-	value   string
-	before  string
-	restart bool // it needs a restart; the others need a reload
-}
-
-// settings writes a file for conf.d. Source of the names and of which ones need a restart:
-// PostgreSQL 15 documentation, chapter 20.
+// settings writes a file for conf.d.
 func settings(transition *emit.Transition) (*emit.Part, error) {
-	before, after := scenario.ConfigOf[*model.Config](transition.Before),
-		scenario.ConfigOf[*model.Config](transition.After)
+	after := scenario.ConfigOf[*model.Config](transition.After)
+	before := scenario.ConfigOf[*model.Config](transition.Before).Settings()
 	at := func(name string) string { return "engine.postgres." + name }
-	all := []setting{
-		{at("shared_buffers"), "shared_buffers", pgSize(after.SharedBuffers), pgSize(before.SharedBuffers), true},
-		{at("max_connections"), "max_connections", strconv.Itoa(after.MaxConnections),
-			strconv.Itoa(before.MaxConnections), true},
-		{at("checkpoint_timeout"), "checkpoint_timeout", pgTime(after.CheckpointTimeout),
-			pgTime(before.CheckpointTimeout), false},
-		{at("checkpoint_completion_target"), "checkpoint_completion_target", pgNumber(after.CheckpointCompletionTarget),
-			pgNumber(before.CheckpointCompletionTarget), false},
-		{at("checkpoint_flush_after"), "checkpoint_flush_after", pgSize(after.CheckpointFlushAfter),
-			pgSize(before.CheckpointFlushAfter), false},
-		{at("max_wal_size"), "max_wal_size", pgMegabytes(after.MaxWALSize), pgMegabytes(before.MaxWALSize), false},
-		{at("min_wal_size"), "min_wal_size", pgMegabytes(after.MinWALSize), pgMegabytes(before.MinWALSize), false},
-		{at("full_page_writes"), "full_page_writes", onOff(after.FullPageWrites),
-			onOff(before.FullPageWrites), false},
-		{at("wal_buffers"), "wal_buffers", pgAuto(after.WALBuffers), pgAuto(before.WALBuffers), true},
-		{at("synchronous_commit"), "synchronous_commit", onOff(after.SynchronousCommit),
-			onOff(before.SynchronousCommit), false},
-		{at("wal_writer_delay"), "wal_writer_delay", pgTime(after.WALWriterDelay),
-			pgTime(before.WALWriterDelay), false},
-		{at("commit_delay"), "commit_delay", strconv.FormatInt(after.CommitDelay.Std().Microseconds(), 10),
-			strconv.FormatInt(before.CommitDelay.Std().Microseconds(), 10), false},
-		{at("commit_siblings"), "commit_siblings", strconv.Itoa(after.CommitSiblings),
-			strconv.Itoa(before.CommitSiblings), false},
-		{at("bgwriter_delay"), "bgwriter_delay", pgTime(after.BgwriterDelay), pgTime(before.BgwriterDelay), false},
-		{at("bgwriter_lru_maxpages"), "bgwriter_lru_maxpages", strconv.Itoa(after.BgwriterLRUMaxpages),
-			strconv.Itoa(before.BgwriterLRUMaxpages), false},
-		{at("bgwriter_lru_multiplier"), "bgwriter_lru_multiplier", pgNumber(after.BgwriterLRUMultiplier),
-			pgNumber(before.BgwriterLRUMultiplier), false},
-		{at("bgwriter_flush_after"), "bgwriter_flush_after", pgSize(after.BgwriterFlushAfter),
-			pgSize(before.BgwriterFlushAfter), false},
-		{at("backend_flush_after"), "backend_flush_after", pgSize(after.BackendFlushAfter),
-			pgSize(before.BackendFlushAfter), false},
-	}
 
 	part := &emit.Part{}
 	text := transition.Head("#", "Settings of PostgreSQL, for conf.d: the last one to set a parameter wins.")
 
 	var restart, back []string
-	for _, s := range all {
+	for i, s := range after.Settings() {
 		// Only the parts that the layout changes; the rest of the server's configuration stays its own.
-		if s.value == s.before {
+		value, was := pgValue(s), pgValue(before[i])
+		if value == was {
 			continue
 		}
-		text += "\n" + transition.Comments(s.path)
-		if s.restart {
+		text += "\n" + transition.Comments(at(s.Name))
+		if s.Restart {
 			text += "# Needs a restart.\n"
-			restart = append(restart, "`"+s.name+"`")
+			restart = append(restart, "`"+s.Name+"`")
 		}
-		text += s.name + " = " + s.value + "\n"
-		back = append(back, "`"+s.name+" = "+s.before+"`")
-		part.Applies = append(part.Applies, s.path)
+		text += s.Name + " = " + value + "\n"
+		back = append(back, "`"+s.Name+" = "+was+"`")
+		part.Applies = append(part.Applies, at(s.Name))
 	}
 
 	if len(part.Applies) == 0 {
@@ -132,16 +89,19 @@ func pgSize(s units.Size) string {
 	return fmt.Sprintf("%dkB", int64((s+units.KiB-1)/units.KiB))
 }
 
-// pgMegabytes is pgSize for settings whose unit is a megabyte. It rounds up, because PostgreSQL
-// would round down.
-func pgMegabytes(s units.Size) string { return pgSize((s + units.MiB - 1) / units.MiB * units.MiB) }
-
-// pgAuto is pgSize with -1 for 0, which lets PostgreSQL choose.
-func pgAuto(s units.Size) string {
-	if s == 0 {
-		return "-1"
+// pgValue formats a setting. The unit of some sizes is a megabyte: they are rounded up, because PostgreSQL
+// would round down. -1 lets PostgreSQL choose the WAL buffers.
+func pgValue(s model.Setting) string {
+	size := pgSize
+	switch s.Name {
+	case "max_wal_size", "min_wal_size":
+		size = func(x units.Size) string { return pgSize((x + units.MiB - 1) / units.MiB * units.MiB) }
+	case "wal_buffers":
+		if s.Value == units.Size(0) {
+			return "-1"
+		}
 	}
-	return pgSize(s)
+	return s.Text(size, pgTime)
 }
 
 // pgTime formats a duration in the largest exact unit, down to milliseconds.
@@ -154,13 +114,4 @@ func pgTime(d units.Duration) string {
 	default:
 		return fmt.Sprintf("%dms", n.Round(time.Millisecond).Milliseconds())
 	}
-}
-
-func pgNumber(r units.Ratio) string { return strconv.FormatFloat(float64(r), 'f', -1, 64) }
-
-func onOff(b bool) string {
-	if b {
-		return "on"
-	}
-	return "off"
 }

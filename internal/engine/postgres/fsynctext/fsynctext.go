@@ -4,7 +4,6 @@
 package fsynctext
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"regexp"
@@ -42,11 +41,10 @@ func parse(text string) ([]benchmark.Figure, error) {
 	// Other sections compare larger or several writes, which a commit does not make.
 	var out []benchmark.Figure
 	within := !section.MatchString(text) && !strings.Contains(text, "Compare ")
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, benchmark.BytesMax+1)
-
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	n := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		n++
 		if strings.HasPrefix(line, "Compare ") || strings.HasPrefix(line, "Test ") ||
 			strings.HasPrefix(line, "Non-sync") {
 			within = section.MatchString(line)
@@ -67,5 +65,5 @@ func parse(text string) ([]benchmark.Figure, error) {
 			Labels: []string{"benchmark", name, "method", m[1]}, Value: 1 / rate})
 	}
 
-	return out, lines.Err()
+	return out, nil
 }

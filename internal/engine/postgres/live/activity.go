@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -13,58 +14,80 @@ const (
 	// groupsMax bounds the number of session groups: 300 wait events, some of them in each of many
 	// databases.
 	groupsMax = 2000
+
+	checkpointerCount = "plimsoll_postgres_checkpointer_count"
+	// checkpointerQuery returns the checkpointer's wait event. An empty one means that it uses a
+	// CPU or that the version does not report the wait (before 15: the sleeps of a paced
+	// checkpoint). Without pg_monitor its row cannot be identified. With track_activities off,
+	// older versions report no waits of any process, which would look like work.
+	checkpointerQuery = `SELECT coalesce(wait_event_type, ''), coalesce(wait_event, ''), 1
+ FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND current_setting('track_activities') = 'on'`
 )
 
-// activityLabels are the labels of postgres_exporter 0.17.0 and later, without usename and
-// application_name.
-var activityLabels = []string{"datname", "state", "backend_type", "wait_event_type", "wait_event"}
-
-// activity remembers all session groups seen so far: one that is now empty has a count of 0.
-type activity struct {
-	s      *sampler
-	groups map[string]*group
-	order  []string
+// groups remembers all groups of processes seen so far: one that is now empty has a count of 0.
+type groups struct {
+	s *sampler
+	// labels are the first columns of a query, of which the last two are the wait event, and metrics
+	// the others: a count, and a maximum.
+	labels, metrics []string
+	of              map[string]*group
+	order           []*group
 }
 
 type group struct {
-	labels     [][]byte
-	count, age float64
+	labels [][]byte
+	values []float64
 }
 
-func newActivity(s *sampler) *activity { return &activity{s: s, groups: map[string]*group{}} }
+// sessionGroups have the labels of postgres_exporter 0.17.0 and later, without usename and
+// application_name.
+func sessionGroups(s *sampler) *groups {
+	return &groups{s: s, labels: []string{"datname", "state", "backend_type", "wait_event_type", "wait_event"},
+		metrics: []string{activityCount, activityAge}, of: map[string]*group{}}
+}
 
-// take converts the rows of [activityQuery].
-func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
+func checkpointerGroups(s *sampler) *groups {
+	return &groups{s: s, labels: []string{"wait_event_type", "wait_event"}, metrics: []string{checkpointerCount},
+		of: map[string]*group{}}
+}
+
+// question returns the query of the groups; nil if none of their metrics is wanted.
+func (a *groups) question(name, query string) *question {
+	if !slices.ContainsFunc(a.metrics, a.s.wants) {
+		return nil
+	}
+	return &question{name: name, query: query, columns: len(a.labels) + len(a.metrics), take: a.take}
+}
+
+// take converts the rows of the query.
+func (a *groups) take(rows [][][]byte) ([]recording.Column, error) {
 	// A group stays once seen, with a count of zero: a series that ended would look like a gap.
-	for _, g := range a.groups {
-		g.count, g.age = 0, 0
+	for _, g := range a.order {
+		clear(g.values)
 	}
 
 	for _, r := range rows {
-		count, err := number(r[len(activityLabels)])
-		if err != nil {
-			return nil, fmt.Errorf("session count: %w", err)
+		g := a.group(r[:len(a.labels)])
+		for i, text := range r[len(a.labels):] {
+			x, err := number(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", a.metrics[i], err)
+			}
+			// Beyond the bound on groups, several rows share one.
+			if i == 0 {
+				g.values[i] += x
+			} else {
+				g.values[i] = max(g.values[i], x)
+			}
 		}
-		age, err := number(r[len(activityLabels)+1])
-		if err != nil {
-			return nil, fmt.Errorf("transaction age: %w", err)
-		}
-		g := a.group(r[:len(activityLabels)])
-		g.count += count
-		// Beyond the bound on groups, several rows share one.
-		g.age = max(g.age, age)
 	}
 
 	var out []recording.Column
-	for _, key := range a.order {
-		g := a.groups[key]
-		for _, x := range []struct {
-			metric string
-			value  float64
-		}{{activityCount, g.count}, {activityAge, g.age}} {
-			if a.s.wants(x.metric) {
-				out = append(out, recording.Column{Labels: a.s.labelled(x.metric, activityLabels, g.labels),
-					Values: []float64{x.value}})
+	for _, g := range a.order {
+		for i, metric := range a.metrics {
+			if a.s.wants(metric) {
+				out = append(out, recording.Column{Labels: a.s.labelled(metric, a.labels, g.labels),
+					Values: []float64{g.values[i]}})
 			}
 		}
 	}
@@ -72,35 +95,28 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	return out, nil
 }
 
-// group finds the group with these labels. If there are too many groups, sessions in new ones are
+// group finds the group with these labels. If there are too many groups, processes in new ones are
 // counted without their wait event.
-func (a *activity) group(values [][]byte) *group {
-	key := keyOf(values)
-	if g, ok := a.groups[key]; ok {
+func (a *groups) group(values [][]byte) *group {
+	key := string(bytes.Join(values, []byte{0}))
+	if g, ok := a.of[key]; ok {
 		return g
 	}
 
-	if len(a.groups) >= groupsMax && len(values[3]) > 0 {
+	wait := len(values) - 2
+	if len(a.of) >= groupsMax && len(values[wait]) > 0 {
 		a.s.limit(
 			fmt.Sprintf("there are more than %d combinations of database, state, type and wait event: the wait events of further sessions are not recorded",
 				groupsMax))
-		return a.group([][]byte{values[0], values[1], values[2], nil, nil})
+		return a.group(append(slices.Clone(values[:wait]), nil, nil))
 	}
 
-	g := &group{}
+	g := &group{values: make([]float64, len(a.metrics))}
 	for _, v := range values {
 		g.labels = append(g.labels, slices.Clone(v))
 	}
 
-	a.groups[key] = g
-	a.order = append(a.order, key)
+	a.of[key] = g
+	a.order = append(a.order, g)
 	return g
-}
-
-func keyOf(values [][]byte) string {
-	key := ""
-	for _, v := range values {
-		key += string(v) + "\x00"
-	}
-	return key
 }

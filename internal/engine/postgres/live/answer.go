@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -68,17 +69,9 @@ func (s *sampler) ask(ctx context.Context, statements string) (out [][][][]byte,
 
 // copied returns a copy of a row: the driver reuses its memory for the next one.
 func copied(row [][]byte) [][]byte {
-	size := 0
-	for _, v := range row {
-		size += len(v)
-	}
-	all, out := make([]byte, 0, size), make([][]byte, len(row))
+	out := make([][]byte, len(row))
 	for i, v := range row {
-		if v != nil {
-			at := len(all)
-			all = append(all, v...)
-			out[i] = all[at:len(all):len(all)]
-		}
+		out[i] = bytes.Clone(v)
 	}
 	return out
 }

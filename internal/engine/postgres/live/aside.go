@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -96,7 +97,7 @@ func (a *aside) read(s *sampler, got asideAnswer) []recording.Column {
 		delete(a.wait, q)
 	case denied(err) || missing(err):
 		s.skip(q, err)
-		a.drop(q)
+		a.questions = slices.DeleteFunc(a.questions, func(x *question) bool { return x == q })
 	default:
 		a.wait[q] = min(asideBackoffMax, max(2*a.wait[q], 2*q.every))
 		s.limit(fmt.Sprintf("%s could not be read at times: it lists files, which takes long while the disk stalls",
@@ -104,16 +105,6 @@ func (a *aside) read(s *sampler, got asideAnswer) []recording.Column {
 	}
 
 	return columns
-}
-
-func (a *aside) drop(q *question) {
-	kept := a.questions[:0]
-	for _, x := range a.questions {
-		if x != q {
-			kept = append(kept, x)
-		}
-	}
-	a.questions = kept
 }
 
 // ask starts a query without waiting for its answer.

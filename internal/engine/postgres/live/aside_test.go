@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/source"
 )
 
@@ -30,7 +31,7 @@ func TestSlowFilesDoNotStopSamples(t *testing.T) {
 	}()
 
 	const samples = 20
-	p, err := read(t, s.Address("monitor:m0nit0r-s3cret", "postgres")+"?options=-c%20search_path%3Dslow,pg_catalog", samples, Options{})
+	p, err := read(t, s.Address("monitor:m0nit0r-s3cret", "postgres")+"?options=-c%20search_path%3Dslow,pg_catalog", samples, recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestSlowFilesDoNotStopSamples(t *testing.T) {
 // readUntil takes samples until a condition holds, and at most a thousand.
 func readUntil(t testing.TB, address string, holds func(*page) bool) (*page, error) {
 	t.Helper()
-	src, err := Open(address, Options{})
+	src, err := Open(t.Context(), address, recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/source"
 )
 
@@ -38,7 +39,7 @@ func TestCheckpointInProgress(t *testing.T) {
 		}
 	}()
 
-	src, err := Open(s.Address("monitor:m0nit0r-s3cret", "postgres"), Options{})
+	src, err := Open(t.Context(), s.Address("monitor:m0nit0r-s3cret", "postgres"), recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

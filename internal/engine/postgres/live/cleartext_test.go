@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+
+	"plimsoll/internal/record/recognise"
 )
 
 // A server that requests the password in clear text is detected, however its message arrives, with and
@@ -32,7 +34,7 @@ func TestClearText(t *testing.T) {
 		}
 	}
 	for host, want := range map[string]bool{"db.example": true, "10.0.0.1": true, "127.0.0.1": false, "[::1]": false, "localhost": false} {
-		tg, err := newTarget("postgres://me:s3cret@"+host+"/shop", Options{Getenv: func(string) string { return "" }})
+		tg, err := newTarget("postgres://me:s3cret@"+host+"/shop", recognise.LiveOptions{Getenv: func(string) string { return "" }})
 		if err != nil || tg.remote() != want {
 			t.Errorf("%s: %v, remote: %v", host, err, tg.remote())
 		}

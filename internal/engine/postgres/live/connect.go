@@ -3,10 +3,13 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	location "plimsoll/internal/record/address"
 )
 
 // sightQuery identifies the server: version, standby or not, whether all sessions are visible,
@@ -33,9 +36,9 @@ func (s *sampler) connect(ctx context.Context) error {
 	got := c.ExecParams(ctx, sightQuery, nil, nil, nil, nil).Read()
 	if got.Err != nil {
 		if missing(got.Err) {
-			return &explained{s.target.name +
-				": this is not PostgreSQL 10 or later, although it speaks its protocol (" +
-				s.target.hide(root(got.Err).Error()) + ")", got.Err}
+			return location.Shown(s.target.name+
+				": this is not PostgreSQL 10 or later, although it speaks its protocol ("+
+				s.target.hide(root(got.Err).Error())+")", got.Err)
 		}
 		return got.Err
 	}
@@ -48,8 +51,8 @@ func (s *sampler) connect(ctx context.Context) error {
 	if full := string(row[2]); !strings.HasPrefix(full, "PostgreSQL ") &&
 		!strings.HasPrefix(full, "EnterpriseDB ") {
 		product, _, _ := strings.Cut(clipped(full), " ")
-		return &explained{fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but does not have its statistics: give its /metrics address",
-			s.target.name, product), nil}
+		return location.Shown(fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but does not have its statistics: give its /metrics address",
+			s.target.name, product), nil)
 	}
 
 	if s.version, err = strconv.Atoi(string(row[0])); err != nil {
@@ -96,16 +99,16 @@ func (s *sampler) connect(ctx context.Context) error {
 func (s *sampler) oldEnough() error {
 	text := s.conn.ParameterStatus("server_version")
 	if strings.Contains(text, "bouncer") {
-		return &explained{s.target.name +
-			": this is PgBouncer's admin database: give the address of the server behind it", nil}
+		return location.Shown(s.target.name+
+			": this is PgBouncer's admin database: give the address of the server behind it", nil)
 	}
 	digits := text // "15.18 (Debian ...)", "18beta1"
 	if i := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
 		digits = digits[:i]
 	}
 	if major, err := strconv.Atoi(digits); err == nil && major < v10/10000 {
-		return &explained{fmt.Sprintf("%s: version %s is too old: want 10 or later, or postgres_exporter's /metrics address",
-			s.target.name, clipped(text)), nil}
+		return location.Shown(fmt.Sprintf("%s: version %s is too old: want 10 or later, or postgres_exporter's /metrics address",
+			s.target.name, clipped(text)), nil)
 	}
 	return nil
 }
@@ -120,29 +123,19 @@ func (s *sampler) prepare(ctx context.Context, total bool) error {
 	s.questions = nil
 	// Kept across reconnections, because they have the groups that were seen.
 	if s.activity == nil {
-		s.activity, s.checkpointer = newActivity(s), &checkpointer{s: s}
+		s.activity, s.checkpointer = sessionGroups(s), checkpointerGroups(s)
 	}
 
 	var all []*question
 	for _, v := range viewsOf(total) {
 		if v.in(s.version) {
-			if q := s.questionOf(&v); q != nil {
-				all = append(all, q)
-			}
+			all = append(all, s.questionOf(&v))
 		}
 	}
 
-	if s.wants(activityCount) || s.wants(activityAge) {
-		all = append(all, &question{name: "pg_stat_activity", query: activityOf(total),
-			columns: len(activityLabels) + 2, take: s.activity.take})
-	}
-
-	if s.wants(checkpointerCount) {
-		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery,
-			columns: len(checkpointerLabels), take: s.checkpointer.take})
-	}
-
-	all = append(all, s.aboutItself()...)
+	all = append(all, s.activity.question("pg_stat_activity", activityOf(total)),
+		s.checkpointer.question("the checkpointer's row of pg_stat_activity", checkpointerQuery))
+	all = slices.DeleteFunc(append(all, s.aboutItself()...), func(q *question) bool { return q == nil })
 	s.aside = newAside(s.target, s.note)
 
 	for _, q := range all {

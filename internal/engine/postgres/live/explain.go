@@ -15,19 +15,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	location "plimsoll/internal/record/address"
 	"plimsoll/internal/record/source"
 )
-
-// An explained error carries a message for users. errors.Is still finds the original.
-type explained struct {
-	text string
-	err  error
-}
-
-func (e *explained) Error() string { return e.text }
-
-// Is makes errors.Is work without exposing the original, which may contain a secret.
-func (e *explained) Is(target error) bool { return errors.Is(e.err, target) }
 
 // explain describes in one sentence what went wrong and what to do, without secrets.
 func (t *target) explain(err error) error {
@@ -35,9 +25,8 @@ func (t *target) explain(err error) error {
 		return nil
 	}
 
-	var done *explained
 	// It was explained where it occurred.
-	if errors.As(err, &done) {
+	if errors.As(err, new(*location.ShownError)) {
 		return err
 	}
 
@@ -54,7 +43,7 @@ func (t *target) explain(err error) error {
 		text = t.trouble(err)
 	}
 
-	return &explained{t.name + ": " + text, err}
+	return location.Shown(t.name+": "+text, err)
 }
 
 // hide removes passwords from the server's or the driver's messages. Neither should contain any.
@@ -78,10 +67,10 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 	switch pg.Code {
 	case "28P01":
 		if t.config.Password == "" {
-			return fmt.Sprintf("user %s needs a password: put it in $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
+			return fmt.Sprintf("user %s needs a password: put it in $PGPASSWORD, ~/.pgpass or $%s", user, source.EnvPassword)
 		}
 		return fmt.Sprintf("the password of user %s is wrong: it came from the address, $PGPASSWORD, ~/.pgpass or $%s",
-			user, EnvPassword)
+			user, source.EnvPassword)
 	case "28000":
 		switch {
 		// The wording changed in PostgreSQL 14.

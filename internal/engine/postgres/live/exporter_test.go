@@ -15,6 +15,7 @@ import (
 
 	"plimsoll/internal/lab/process"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/source"
 )
 
@@ -116,7 +117,7 @@ func TestSameAsTheExporter(t *testing.T) {
 
 	ours := func() map[string]float64 {
 		// Sizes come with a later sample, because another connection queries them.
-		p, err := read(t, address, 1, Options{})
+		p, err := read(t, address, 1, recognise.LiveOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

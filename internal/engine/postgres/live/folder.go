@@ -35,17 +35,7 @@ func DataFolder(dir string) (pid int, port string, is bool) {
 
 var (
 	// Settings of nearly every postgresql.conf, which may be commented out, and lines of pg_hba.conf.
-	configured = regexp.MustCompile(`(?m)^#?(listen_addresses|shared_buffers|data_directory|max_connections) *=|^(local|host) +all +`)
-	portSet    = regexp.MustCompile(`(?m)^#?port *=? *'?([0-9]+)`)
+	Configured = regexp.MustCompile(`(?m)^#?(listen_addresses|shared_buffers|data_directory|max_connections) *=|^(local|host) +all +`)
+	// ConfiguredPort is the setting of the port.
+	ConfiguredPort = regexp.MustCompile(`(?m)^#?port *=? *'?([0-9]+)`)
 )
-
-// Configuration recognises postgresql.conf, and pg_hba.conf, which has no port.
-func Configuration(head []byte) (port string, is bool) {
-	if !configured.Match(head) {
-		return "", false
-	}
-	if m := portSet.FindSubmatch(head); m != nil {
-		port = string(m[1])
-	}
-	return port, true
-}

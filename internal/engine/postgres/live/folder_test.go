@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine/postgres/live"
+	"plimsoll/internal/record/recognise"
 )
 
 func TestDataFolder(t *testing.T) {
@@ -34,13 +35,14 @@ func TestDataFolder(t *testing.T) {
 }
 
 func TestConfiguration(t *testing.T) {
+	e := recognise.Engine{Configured: live.Configured, ConfiguredPort: live.ConfiguredPort}
 	for text, want := range map[string]string{
 		"# comment\nlisten_addresses = '*'\nport = 5433\t# (change requires restart)\n": "5433",
 		"#listen_addresses = 'localhost'\n#port = 5432\n":                               "5432",
 		"# TYPE DATABASE USER\nlocal   all             postgres peer\n":                 "",
 		"port = 5432\n": "no",
 	} {
-		port, is := live.Configuration([]byte(text))
+		port, is := e.Configuration([]byte(text))
 		if got := port; is && got != want || is == (want == "no") {
 			t.Errorf("%q: port %q, %t; want %q", text, port, is, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 )
 
@@ -64,7 +65,7 @@ func FuzzAnswers(f *testing.F) {
 	who := append(append(append(said('1'), said('2')...), shape(9)...), rowOf("160004", "16.4", "PostgreSQL 16.4", "f", "t", "3", "public", "100", "on")...)
 	who = append(who, end...)
 	f.Fuzz(func(t *testing.T, known bool, text []byte) {
-		tg, err := newTarget("postgres://me:s3cret@127.0.0.1/shop?sslmode=disable", Options{Getenv: func(string) string { return "" }, Within: time.Minute})
+		tg, err := newTarget("postgres://me:s3cret@127.0.0.1/shop?sslmode=disable", recognise.LiveOptions{Getenv: func(string) string { return "" }, Within: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

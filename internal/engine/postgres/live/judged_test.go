@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -167,7 +168,7 @@ func (b *bench) commit(ctx context.Context, row int) error {
 // one-second samples.
 func (b *bench) judged(incident func()) *diagnose.Report {
 	b.t.Helper()
-	src, err := live.Open(b.server.Socket("postgres", "postgres"), live.Options{})
+	src, err := live.Open(b.t.Context(), b.server.Socket("postgres", "postgres"), recognise.LiveOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -17,15 +17,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	location "plimsoll/internal/record/address"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-)
-
-// The environment variables for credentials that are neither in the address nor in the places that
-// PostgreSQL's own clients read.
-const (
-	EnvUser     = source.EnvUser
-	EnvPassword = source.EnvPassword
 )
 
 const (
@@ -44,17 +38,6 @@ const (
 	// give up.
 	statementTimeout = 8 * time.Second
 )
-
-// Options configure the connection.
-type Options struct {
-	// Insecure accepts any server certificate.
-	Insecure bool
-	// Getenv replaces os.Getenv for Plimsoll's own variables. The driver reads PostgreSQL's
-	// variables (PGPASSWORD, PGSSLMODE, ...) from the environment.
-	Getenv func(string) string
-	// Within is how long a sample may take, including connecting; 0 means ten seconds.
-	Within time.Duration
-}
 
 // A target is the server that an address refers to. It holds secrets; name has none.
 type target struct {
@@ -76,8 +59,9 @@ type live struct {
 
 // Open prepares to sample the server at a postgres:// address, in libpq's syntax. It does not
 // connect. With several hosts, it uses the first that answers, or the one that matches
-// target_session_attrs.
-func Open(address string, opt Options) (source.Source, error) {
+// target_session_attrs. The time for an answer includes connecting. Getenv is for Plimsoll's own variables:
+// the driver reads PostgreSQL's (PGPASSWORD, PGSSLMODE, ...) from the environment.
+func Open(_ context.Context, address string, opt recognise.LiveOptions) (source.Source, error) {
 	t, err := newTarget(address, opt)
 	if err != nil {
 		return nil, err
@@ -95,7 +79,7 @@ func (l *live) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 var errAddress = errors.New("invalid postgres:// address (special characters in a password must be percent-encoded); example: postgres://user@host:5432/postgres")
 
-func newTarget(address string, opt Options) (*target, error) {
+func newTarget(address string, opt recognise.LiveOptions) (*target, error) {
 	if len(address) > addressBytesMax {
 		return nil, fmt.Errorf("postgres:// address too long: want at most %d bytes", addressBytesMax)
 	}
@@ -117,13 +101,13 @@ func newTarget(address string, opt Options) (*target, error) {
 	server := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin),
 		budget: newBudget(), dialer: cfg.DialFunc, bare: new(atomic.Bool)}
 	if cfg.Password == "" {
-		if p := opt.Getenv(EnvPassword); p != "" {
+		if p := opt.Getenv(source.EnvPassword); p != "" {
 			cfg.Password = p
 		}
 	}
 
-	if u := opt.Getenv(EnvUser); u != "" && parsed.User == "" && !strings.Contains("&"+parsed.Query, "&user=") &&
-		os.Getenv("PGUSER") == "" {
+	if u := opt.Getenv(source.EnvUser); u != "" && parsed.User == "" &&
+		!strings.Contains("&"+parsed.Query, "&user=") && os.Getenv("PGUSER") == "" {
 		cfg.User = u
 	}
 

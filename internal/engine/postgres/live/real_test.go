@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/judge/corerules"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -154,7 +155,7 @@ func TestRealStandbyIsAMember(t *testing.T) {
 	}
 
 	t.Cleanup(func() { _ = standby.Stop() })
-	src, err := live.Open(standby.Socket("postgres", "postgres"), live.Options{})
+	src, err := live.Open(t.Context(), standby.Socket("postgres", "postgres"), recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,9 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"plimsoll/internal/record/recognise"
+	"plimsoll/internal/record/source"
 )
 
 // relationFile matches the file of a table or an index: base/DATABASE/FILENODE, the same in a tablespace's
@@ -57,7 +60,8 @@ func dataFiles(paths []string) []dataFile {
 // FileNames queries the server for the table or index that each data file belongs to: "orders", "index
 // orders_pkey". An empty address stands for the server on this machine that runs on the files' data
 // directory. Files that the server does not list are left out.
-func FileNames(ctx context.Context, address string, paths []string, opt Options) (map[string]string, error) {
+func FileNames(ctx context.Context, address string, paths []string,
+	opt recognise.LiveOptions) (map[string]string, error) {
 	files := dataFiles(paths)
 	if len(files) == 0 {
 		return nil, nil
@@ -112,7 +116,7 @@ func serverOf(files []dataFile) (string, error) {
 	}
 
 	// Tracing requires root, which rarely exists as a role on the server.
-	if os.Getenv("PGUSER") == "" && os.Getenv(EnvUser) == "" {
+	if os.Getenv("PGUSER") == "" && os.Getenv(source.EnvUser) == "" {
 		query.Set("user", "postgres")
 	}
 

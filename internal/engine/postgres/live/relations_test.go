@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/engine/postgres/live"
 	"plimsoll/internal/engine/postgres/postgrestest"
+	"plimsoll/internal/record/recognise"
 )
 
 // The files of a real server's tables are named, whether its address is given or it is found by their data
@@ -74,7 +75,7 @@ func TestRealFileNames(t *testing.T) {
 
 	none := func(string) string { return "" }
 	for how, address := range map[string]string{"by its address": s.Socket("postgres", "postgres"), "by its folder": ""} {
-		got, err := live.FileNames(t.Context(), address, paths, live.Options{Getenv: none})
+		got, err := live.FileNames(t.Context(), address, paths, recognise.LiveOptions{Getenv: none})
 		if err != nil || !maps.Equal(got, want) {
 			t.Errorf("%s: %v\n%v\nwant %v", how, err, got, want)
 		}
@@ -83,7 +84,7 @@ func TestRealFileNames(t *testing.T) {
 	// A trace has only the last folders of a path, but the whole path of files that were open before it
 	// started.
 	cut := "..." + strings.TrimPrefix(orders, filepath.Dir(root))
-	if got, err := live.FileNames(t.Context(), "", []string{cut, orders}, live.Options{Getenv: none}); err != nil ||
+	if got, err := live.FileNames(t.Context(), "", []string{cut, orders}, recognise.LiveOptions{Getenv: none}); err != nil ||
 		got[cut] != "orders" || got[orders] != "orders" {
 		t.Errorf("%s: %v, %v", cut, got, err)
 	}
@@ -93,14 +94,14 @@ func TestRealFileNames(t *testing.T) {
 	shop := file("'pg_class'")
 	shop = strings.Replace(shop, "/"+one("SELECT oid FROM pg_database WHERE datname = 'postgres'")+"/",
 		"/"+one("SELECT oid FROM pg_database WHERE datname = 'shop'")+"/", 1)
-	got, err := live.FileNames(t.Context(), "", []string{orders, shop}, live.Options{Getenv: none})
+	got, err := live.FileNames(t.Context(), "", []string{orders, shop}, recognise.LiveOptions{Getenv: none})
 	if err != nil || got[orders] != "orders (database postgres)" || got[shop] != "pg_class (database shop)" {
 		t.Errorf("%v, %v", got, err)
 	}
 
 	// If the server cannot be queried, the error does not contain the password.
 	for _, address := range []string{"postgres://postgres:wr0ng@127.0.0.1:1/postgres", s.Address("postgres:wr0ng", "postgres")} {
-		if got, err := live.FileNames(t.Context(), address, []string{orders}, live.Options{Getenv: none}); err == nil || len(got) > 0 || strings.Contains(err.Error(), "wr0ng") {
+		if got, err := live.FileNames(t.Context(), address, []string{orders}, recognise.LiveOptions{Getenv: none}); err == nil || len(got) > 0 || strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("%s: %v, %v", address, got, err)
 		}
 	}
@@ -108,7 +109,7 @@ func TestRealFileNames(t *testing.T) {
 
 // If no server runs on the files' data directory, the result is an error; other files are not looked up.
 func TestFileNamesWithoutAServer(t *testing.T) {
-	none := live.Options{Getenv: func(string) string { return "" }}
+	none := recognise.LiveOptions{Getenv: func(string) string { return "" }}
 	got, err := live.FileNames(t.Context(), "", []string{"/data/journal/WiredTigerLog.0000000001", "/data/pg_wal/000000010000000000000001"}, none)
 	if err != nil || len(got) > 0 {
 		t.Errorf("%v, %v", got, err)

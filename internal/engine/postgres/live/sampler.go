@@ -21,7 +21,6 @@ type question struct {
 	name    string
 	query   string
 	every   time.Duration
-	needs   string
 	columns int // per row
 	take    func(rows [][][]byte) ([]recording.Column, error)
 
@@ -47,16 +46,14 @@ type sampler struct {
 	facts        map[string]string
 	questions    []*question
 	aside        *aside
-	activity     *activity
-	checkpointer *checkpointer
+	activity     *groups
+	checkpointer *groups
 	settings     []recording.Column
 	noted        map[string]bool // notes already written
-	series       map[string]labels.Labels
 }
 
 func newSampler(t *target, want func(string) bool, note func(recording.Note)) *sampler {
-	return &sampler{target: t, want: want, note: note, server: t.server, noted: map[string]bool{},
-		series: map[string]labels.Labels{}}
+	return &sampler{target: t, want: want, note: note, server: t.server, noted: map[string]bool{}}
 }
 
 func (s *sampler) wants(metric string) bool { return s.want == nil || s.want(metric) }
@@ -120,7 +117,10 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 		return nil, s.target.explain(err)
 	}
 
-	batch := recording.Batch{TimesMs: []int64{at.UnixMilli()}, Columns: s.plain(nil, "pg_up", 1)}
+	batch := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
+	if s.wants("pg_up") {
+		batch.Columns = []recording.Column{{Labels: s.labelled("pg_up", nil, nil), Values: []float64{1}}}
+	}
 	for i, q := range due {
 		q.asked = at
 		columns, err := q.read(answers[i])
@@ -138,42 +138,17 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 	return []recording.Batch{batch}, nil
 }
 
-func (s *sampler) plain(to []recording.Column, metric string, value float64) []recording.Column {
-	if !s.wants(metric) {
-		return to
-	}
-	return append(to, recording.Column{Labels: s.labelled(metric, nil, nil), Values: []float64{value}})
-}
-
-// labelled returns the labels of a series, building them only once.
+// labelled returns the labels of a series.
 func (s *sampler) labelled(metric string, names []string, values [][]byte) labels.Labels {
-	key := metric
-	for _, v := range values {
-		v = v[:min(len(v), labelBytesMax)]
-		key += "\x00" + string(v)
+	b := labels.NewBuilder(labels.FromStrings(labels.MetricName, metric, "server", s.server))
+	for i, n := range names {
+		b.Set(n, strings.ToValidUTF8(string(values[i][:min(len(values[i]), labelBytesMax)]), "\uFFFD"))
 	}
-
-	l, ok := s.series[key]
-	if !ok {
-		b := labels.NewBuilder(labels.FromStrings(labels.MetricName, metric, "server", s.server))
-		for i, n := range names {
-			b.Set(n, strings.ToValidUTF8(string(values[i][:min(len(values[i]), labelBytesMax)]), "\uFFFD"))
-		}
-		l = b.Labels()
-		if len(s.series) < seriesMax {
-			s.series[key] = l
-		}
-	}
-
-	return l
+	return b.Labels()
 }
 
 // notesMax bounds the notes about missing measurements.
 const notesMax = 100
-
-// seriesMax bounds the series whose labels are cached; there are a few hundred, plus a hundred per
-// database.
-const seriesMax = 100_000
 
 // questionOf returns the query for a view; nil if no metric of it is wanted.
 func (s *sampler) questionOf(v *view) *question {
@@ -187,7 +162,7 @@ func (s *sampler) questionOf(v *view) *question {
 		return nil
 	}
 
-	return &question{name: v.name, query: v.query(s.version), every: v.every, aside: v.every > 0, needs: v.needs,
+	return &question{name: v.name, query: v.query(s.version), every: v.every, aside: v.every > 0,
 		columns: skip + len(of), take: func(rows [][][]byte) ([]recording.Column, error) {
 			var out []recording.Column
 			for _, r := range rows {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -85,20 +86,20 @@ func TestRefusals(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	for _, x := range []struct {
 		name, address, want string
-		opt                 Options
+		opt                 recognise.LiveOptions
 	}{
-		{"wrong password", s.Address("monitor:wr0ng-s3cret", "postgres"), "the password of user monitor is wrong", Options{}},
-		{"no password", s.Address("monitor", "postgres"), "needs a password: put it in $PGPASSWORD", Options{}},
-		{"no such user", s.Address("nobody:wr0ng-s3cret", "postgres"), "the password of user nobody", Options{}},
-		{"no such role", s.Socket("nobody", "postgres"), `role "nobody" does not exist`, Options{}},
-		{"no such database", s.Address("monitor:m0nit0r-s3cret", "shop"), "database shop does not exist", Options{}},
-		{"TLS required", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=disable", "only with TLS, if at all", Options{}},
-		{"unknown authority", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-ca", "signed by an unknown authority", Options{}},
-		{"another name", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-full", "its certificate is for other names", Options{}},
-		{"no TLS on a socket", s.Socket("monitor", "postgres") + "&sslmode=require", "", Options{}},
-		{"nothing listens", "postgres://monitor:m0nit0r-s3cret@127.0.0.1:1/postgres", "nothing listens there", Options{}},
-		{"no such host", "postgres://monitor:m0nit0r-s3cret@nowhere.invalid/postgres", "cannot resolve host nowhere.invalid", Options{}},
-		{"no such socket", "postgres:///postgres?host=" + missing, "the socket does not exist", Options{}},
+		{"wrong password", s.Address("monitor:wr0ng-s3cret", "postgres"), "the password of user monitor is wrong", recognise.LiveOptions{}},
+		{"no password", s.Address("monitor", "postgres"), "needs a password: put it in $PGPASSWORD", recognise.LiveOptions{}},
+		{"no such user", s.Address("nobody:wr0ng-s3cret", "postgres"), "the password of user nobody", recognise.LiveOptions{}},
+		{"no such role", s.Socket("nobody", "postgres"), `role "nobody" does not exist`, recognise.LiveOptions{}},
+		{"no such database", s.Address("monitor:m0nit0r-s3cret", "shop"), "database shop does not exist", recognise.LiveOptions{}},
+		{"TLS required", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=disable", "only with TLS, if at all", recognise.LiveOptions{}},
+		{"unknown authority", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-ca", "signed by an unknown authority", recognise.LiveOptions{}},
+		{"another name", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-full", "its certificate is for other names", recognise.LiveOptions{}},
+		{"no TLS on a socket", s.Socket("monitor", "postgres") + "&sslmode=require", "", recognise.LiveOptions{}},
+		{"nothing listens", "postgres://monitor:m0nit0r-s3cret@127.0.0.1:1/postgres", "nothing listens there", recognise.LiveOptions{}},
+		{"no such host", "postgres://monitor:m0nit0r-s3cret@nowhere.invalid/postgres", "cannot resolve host nowhere.invalid", recognise.LiveOptions{}},
+		{"no such socket", "postgres:///postgres?host=" + missing, "the socket does not exist", recognise.LiveOptions{}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			x.opt.Getenv = none
@@ -124,8 +125,8 @@ func TestTLS(t *testing.T) {
 	s := real(t)
 	for _, x := range []struct {
 		query string
-		opt   Options
-	}{{"?sslmode=require", Options{}}, {"", Options{}}, {"?sslmode=verify-full", Options{Insecure: true}}} {
+		opt   recognise.LiveOptions
+	}{{"?sslmode=require", recognise.LiveOptions{}}, {"", recognise.LiveOptions{}}, {"?sslmode=verify-full", recognise.LiveOptions{Insecure: true}}} {
 		if _, err := read(t, s.Address("sealed:s3aled-s3cret", "postgres")+x.query, 1, x.opt); err != nil {
 			t.Errorf("%q: %v", x.query, err)
 		}
@@ -134,7 +135,7 @@ func TestTLS(t *testing.T) {
 
 func TestNoConnectionIsLeft(t *testing.T) {
 	s := real(t)
-	tg, err := newTarget(s.Address("monitor:m0nit0r-s3cret", "postgres"), Options{})
+	tg, err := newTarget(s.Address("monitor:m0nit0r-s3cret", "postgres"), recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +170,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 // A restart in between leaves a gap with a note; sampling continues after it.
 func TestRestart(t *testing.T) {
 	s := real(t)
-	src, err := Open(s.Socket("monitor", "postgres"), Options{})
+	src, err := Open(t.Context(), s.Socket("monitor", "postgres"), recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestStandby(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	p, err := read(t, s.Socket("monitor", "postgres"), 1, Options{})
+	p, err := read(t, s.Socket("monitor", "postgres"), 1, recognise.LiveOptions{})
 	if err != nil {
 		t.Error(err)
 	}
@@ -259,7 +260,7 @@ func TestSessionTypes(t *testing.T) {
 		}
 	})
 
-	p, err := read(t, s.Socket("monitor", "postgres"), 1, Options{})
+	p, err := read(t, s.Socket("monitor", "postgres"), 1, recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestSessionTypes(t *testing.T) {
 
 // Unwanted metrics are not queried.
 func TestWant(t *testing.T) {
-	src, err := Open(real(t).Socket("monitor", "postgres"), Options{})
+	src, err := Open(t.Context(), real(t).Socket("monitor", "postgres"), recognise.LiveOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func TestWant(t *testing.T) {
 
 // What a sample costs this program; the server's cost comes on top.
 func BenchmarkSample(b *testing.B) {
-	t, err := newTarget(real(b).Socket("monitor", "postgres"), Options{})
+	t, err := newTarget(real(b).Socket("monitor", "postgres"), recognise.LiveOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

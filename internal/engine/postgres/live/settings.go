@@ -16,8 +16,8 @@ const settingsQuery = "SELECT name, setting, coalesce(unit, ''), vartype FROM pg
 
 // Units of settings (pg_settings.unit), in seconds or bytes. A number may precede a unit: 8kB.
 var (
-	seconds = map[string]float64{"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
-	bytes   = map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+	timeUnits = map[string]float64{"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
+	sizeUnits = map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 )
 
 // metricOfSetting returns the series of a setting, such as pg_settings_checkpoint_timeout_seconds.
@@ -50,10 +50,10 @@ func metricOfSetting(name, setting, unit, vartype string) (metric string, value 
 	}
 
 	suffix := "_seconds"
-	scale, known := seconds[base]
+	scale, known := timeUnits[base]
 	if !known {
 		suffix = "_bytes"
-		scale, known = bytes[base]
+		scale, known = sizeUnits[base]
 	}
 
 	if !known {

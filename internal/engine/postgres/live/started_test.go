@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/engine/postgres/postgrestest"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -152,9 +153,9 @@ func (p *page) text() string {
 }
 
 // read takes n samples.
-func read(t testing.TB, address string, n int, opt Options) (*page, error) {
+func read(t testing.TB, address string, n int, opt recognise.LiveOptions) (*page, error) {
 	t.Helper()
-	src, err := Open(address, opt)
+	src, err := Open(t.Context(), address, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

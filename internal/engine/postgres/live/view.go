@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,7 +35,6 @@ type view struct {
 	labels []string      // columns
 	of     []column
 	from   string // the clause after the columns
-	needs  string // the required role, if any
 }
 
 func (v *view) in(version int) bool {
@@ -78,21 +78,12 @@ func between(since, until int, of []column) []column {
 	return of
 }
 
-func join(groups ...[]column) []column {
-	var out []column
-	for _, g := range groups {
-		out = append(out, g...)
-	}
-	return out
-}
-
 const (
-	monitor = "pg_monitor"
 	// databasesMax is how many databases are read separately; with more, only sums are read.
 	databasesMax = 200
 )
 
-var databaseColumns = join(
+var databaseColumns = slices.Concat(
 	named("pg_stat_database_", "", "numbackends", "xact_commit", "xact_rollback", "blks_read", "blks_hit",
 		"tup_returned", "tup_fetched",
 		"tup_inserted", "tup_updated", "tup_deleted", "conflicts", "temp_files", "temp_bytes", "deadlocks",
@@ -119,7 +110,7 @@ func summed(of []column) []column {
 func viewsOf(total bool) []view {
 	databases := view{name: "pg_stat_database", labels: []string{"datid", "datname"}, of: databaseColumns,
 		from: "pg_stat_database WHERE datname IS NOT NULL"}
-	sizes := view{name: "pg_database_size", every: time.Minute, labels: []string{"datname"}, needs: monitor,
+	sizes := view{name: "pg_database_size", every: time.Minute, labels: []string{"datname"},
 		of:   []column{{name: "pg_database_size(oid)", metric: "pg_database_size_bytes"}},
 		from: "pg_database WHERE has_database_privilege(oid, 'CONNECT') OR pg_has_role('pg_read_all_stats', 'usage')"}
 	if total {
@@ -129,21 +120,21 @@ func viewsOf(total bool) []view {
 
 	return []view{
 		databases,
-		{name: "pg_stat_bgwriter", from: "pg_stat_bgwriter", of: join(
+		{name: "pg_stat_bgwriter", from: "pg_stat_bgwriter", of: slices.Concat(
 			named("pg_stat_bgwriter_", "_total", "buffers_clean", "maxwritten_clean", "buffers_alloc"),
 			between(0, v17,
 				named("pg_stat_bgwriter_", "_total", "checkpoints_timed", "checkpoints_req",
 					"checkpoint_write_time", "checkpoint_sync_time",
 					"buffers_checkpoint", "buffers_backend", "buffers_backend_fsync")))},
-		{name: "pg_stat_checkpointer", since: v17, from: "pg_stat_checkpointer", of: join(
+		{name: "pg_stat_checkpointer", since: v17, from: "pg_stat_checkpointer", of: slices.Concat(
 			named("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "restartpoints_timed",
 				"restartpoints_req", "restartpoints_done",
 				"write_time", "sync_time", "buffers_written"))},
-		{name: "pg_stat_wal", since: v14, from: "pg_stat_wal", of: join(
+		{name: "pg_stat_wal", since: v14, from: "pg_stat_wal", of: slices.Concat(
 			named("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full"),
 			between(0, v18, named("pg_stat_wal_", "", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time")))},
 		{name: "pg_stat_io", since: v16, from: "pg_stat_io",
-			labels: []string{"backend_type", "object", "context"}, of: join(
+			labels: []string{"backend_type", "object", "context"}, of: slices.Concat(
 				[]column{
 					{name: "reads", metric: "pg_stat_io_reads_total"},
 					{name: "read_time", metric: "pg_stat_io_read_time_total"},
@@ -158,7 +149,7 @@ func viewsOf(total bool) []view {
 				},
 				named("pg_stat_io_", "_total", "hits", "evictions", "reuses"),
 				between(v18, 0, named("pg_stat_io_", "_total", "read_bytes", "write_bytes", "extend_bytes")))},
-		{name: "pg_ls_waldir", every: 10 * time.Second, needs: monitor,
+		{name: "pg_ls_waldir", every: 10 * time.Second,
 			from: "pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", of: []column{
 				{name: "count(*)", metric: "pg_wal_segments"},
 				{name: "coalesce(sum(size), 0)", metric: "pg_wal_size_bytes"}}},

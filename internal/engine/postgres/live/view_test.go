@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"plimsoll/internal/record/recognise"
+	"plimsoll/internal/record/source"
 )
 
 // The queries for each version since 10 are in testdata/queries. A diff shows when a version moves a
@@ -75,7 +78,7 @@ func TestAddresses(t *testing.T) {
 		{"postgres:///shop?host=/run/pg&user=me&password=s3cret", "postgres:///shop?host=/run/pg&port=5432"},
 		{"postgres://me:s3cret@a:1,b:2/shop", "postgres://a:1/shop"},
 	} {
-		s, err := Open(x.address, Options{Getenv: none})
+		s, err := Open(t.Context(), x.address, recognise.LiveOptions{Getenv: none})
 		if err != nil {
 			t.Errorf("%s: %v", x.address, err)
 			continue
@@ -92,7 +95,7 @@ func TestAddresses(t *testing.T) {
 		"postgres://me:s3cret@db/x?sslrootcert=/no/such/file":   "/no/such/file",
 		"postgres://me:s3cret@db/" + strings.Repeat("x", 1<<13): "4096 bytes",
 	} {
-		if _, err := Open(address, Options{Getenv: none}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+		if _, err := Open(t.Context(), address, recognise.LiveOptions{Getenv: none}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%.60s: %v; want %q", address, err, want)
 		}
 	}
@@ -101,14 +104,16 @@ func TestAddresses(t *testing.T) {
 // A user and a password may come from the environment, but do not replace those of the address.
 func TestCredentialsOfTheEnvironment(t *testing.T) {
 	t.Setenv("PGUSER", "")
-	env := func(name string) string { return map[string]string{EnvUser: "them", EnvPassword: "theirs"}[name] }
+	env := func(name string) string {
+		return map[string]string{source.EnvUser: "them", source.EnvPassword: "theirs"}[name]
+	}
 	for address, want := range map[string]string{
 		"postgres://db/x":          "them theirs",
 		"postgres://me@db/x":       "me theirs",
 		"postgres://me:mine@db/x":  "me mine",
 		"postgres://db/x?user=you": "you theirs",
 	} {
-		got, err := newTarget(address, Options{Getenv: env})
+		got, err := newTarget(address, recognise.LiveOptions{Getenv: env})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +129,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("postgres://a:b@c@d:99999/%2F?password=%41")
 	f.Fuzz(func(t *testing.T, address string) {
 		const secret = "qZx7-s3cret"
-		s, err := Open(strings.ReplaceAll(address, "s3cret", secret), Options{Getenv: func(string) string { return "" }})
+		s, err := Open(t.Context(), strings.ReplaceAll(address, "s3cret", secret), recognise.LiveOptions{Getenv: func(string) string { return "" }})
 		shown := fmt.Sprint(err)
 		if err == nil {
 			shown = s.Describe().Name

@@ -244,22 +244,14 @@ func (s *Server) Start() error {
 	s.proc = p
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-
-	for {
+	err = p.Await(ctx, 20*time.Millisecond, "it does not accept connections", func(context.Context) error {
 		_, err := s.Exec("SELECT 1")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-p.Done():
-			return fmt.Errorf("it ended: %w; %s", p.Err(), p.Tail())
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("it does not accept connections: %w; %s", err, p.Tail()), s.Stop())
-		case <-look.C:
-		}
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, s.Stop())
 	}
+	return nil
 }
 
 // Stop stops the server immediately, without a checkpoint. It can be started again.

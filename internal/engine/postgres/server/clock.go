@@ -5,7 +5,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -20,11 +19,9 @@ import (
 // has completed. So a start is up to a second early, an end up to clockEvery late, and a running
 // checkpoint is not visible.
 type checkpointClock struct {
-	cancel context.CancelFunc
-	all    sync.WaitGroup
-
-	mu     sync.Mutex
-	cycles []lab.Cycle
+	checkpoints
+	cancel  context.CancelFunc
+	running sync.WaitGroup
 }
 
 // clockEvery is the query interval. The query is cheap: it reads a page of memory.
@@ -36,7 +33,7 @@ const clockQuery = "SELECT extract(epoch FROM checkpoint_time), extract(epoch FR
 func watchCheckpoints(dial dialer) *checkpointClock {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &checkpointClock{cancel: cancel}
-	w.all.Go(func() { w.watch(ctx, dial) })
+	w.running.Go(func() { w.watch(ctx, dial) })
 	return w
 }
 
@@ -55,7 +52,8 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 			if began, now, err := lastCheckpoint(ctx, c); err == nil {
 				// The first answer is a checkpoint from before the run.
 				if last != 0 && began > last {
-					w.add(time.Now(), now-began)
+					ended, took := time.Now(), time.Duration(max(now-began, 0)*1e9) // by the server's clock
+					w.add(lab.Cycle{From: ended.Add(-took), To: ended})
 				}
 				last = began
 			} else if denied(err) {
@@ -96,23 +94,7 @@ func lastCheckpoint(ctx context.Context, c *pgconn.PgConn) (began, now float64, 
 	return began, now, err
 }
 
-// add records a completed checkpoint that began this many seconds earlier by the server's clock.
-func (w *checkpointClock) add(ended time.Time, before float64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.cycles) == cyclesMax {
-		w.cycles = slices.Delete(w.cycles, 0, 1)
-	}
-	w.cycles = append(w.cycles, lab.Cycle{From: ended.Add(-time.Duration(max(before, 0) * 1e9)), To: ended})
-}
-
-func (w *checkpointClock) list() []lab.Cycle {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.cycles)
-}
-
 func (w *checkpointClock) stop() {
 	w.cancel()
-	w.all.Wait()
+	w.running.Wait()
 }

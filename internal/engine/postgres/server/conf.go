@@ -21,29 +21,18 @@ func conf(c *postgres.Config, socket string) string {
 	var b strings.Builder
 	set := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
 	b.WriteString("# from the scenario\n")
-	set("shared_buffers", size(c.SharedBuffers))
-	// Room for the lab's own connections, which the workload must not take.
-	set("max_connections", strconv.Itoa(c.MaxConnections+reserve))
-	set("checkpoint_timeout", span(c.CheckpointTimeout))
-	set("checkpoint_completion_target", number(c.CheckpointCompletionTarget))
-	set("checkpoint_flush_after", size(c.CheckpointFlushAfter))
-	set("max_wal_size", size(c.MaxWALSize))
-	set("min_wal_size", size(c.MinWALSize))
-	set("full_page_writes", on(c.FullPageWrites))
-
-	if c.WALBuffers > 0 {
-		set("wal_buffers", size(c.WALBuffers))
+	for _, x := range c.Settings() {
+		switch x.Name {
+		// Room for the lab's own connections, which the workload must not take.
+		case "max_connections":
+			x.Value = c.MaxConnections + reserve
+		case "wal_buffers":
+			if c.WALBuffers == 0 {
+				continue
+			}
+		}
+		set(x.Name, x.Text(size, span))
 	}
-
-	set("synchronous_commit", on(c.SynchronousCommit))
-	set("wal_writer_delay", span(c.WALWriterDelay))
-	set("commit_delay", strconv.FormatInt(c.CommitDelay.Std().Microseconds(), 10)) // microseconds
-	set("commit_siblings", strconv.Itoa(c.CommitSiblings))
-	set("bgwriter_delay", span(c.BgwriterDelay))
-	set("bgwriter_lru_maxpages", strconv.Itoa(c.BgwriterLRUMaxpages))
-	set("bgwriter_lru_multiplier", number(c.BgwriterLRUMultiplier))
-	set("bgwriter_flush_after", size(c.BgwriterFlushAfter))
-	set("backend_flush_after", size(c.BackendFlushAfter))
 	b.WriteString("# for the lab\n")
 	// Only the socket: no other user of the machine can connect over the network.
 	set("listen_addresses", "''")
@@ -79,15 +68,6 @@ func span(d units.Duration) string {
 	default:
 		return strconv.FormatInt(n.Microseconds(), 10) + "us"
 	}
-}
-
-func number(r units.Ratio) string { return strconv.FormatFloat(float64(r), 'f', -1, 64) }
-
-func on(b bool) string {
-	if b {
-		return "on"
-	}
-	return "off"
 }
 
 // quoted quotes a string for postgresql.conf.

@@ -174,8 +174,8 @@ func TestCheckpointsOfALog(t *testing.T) {
 	}
 
 	want[1].To = at("03:12:00.000")
-	c.interrupted(want[1].To)
-	c.interrupted(at("03:13:00.000"))
+	c.end(want[1].To)
+	c.end(at("03:13:00.000"))
 	c.addLine("2026-11-21 03:14:36.678 UTC LOG:  checkpoint complete: of which nobody saw the beginning")
 
 	if got := c.list(); !slices.EqualFunc(got, want, same) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -182,6 +183,41 @@ func (l *link) read(ctx context.Context, key uint64) (seq uint64, found bool, er
 		return 0, false, fmt.Errorf("row %d has a seq of %d bytes", key, n)
 	}
 	return binary.BigEndian.Uint64(got.Rows[0][0]), true, nil
+}
+
+// clients are the connections to a running server. They implement parts of lab.Server.
+type clients struct {
+	pool   atomic.Pointer[pool]
+	reader *link      // used by Read, so that checks do not wait for the workload
+	mean   units.Size // of a document
+}
+
+// Do implements lab.Server.
+func (c *clients) Do(ctx context.Context, conn int, op *lab.Op) error {
+	p := c.pool.Load()
+	if p == nil {
+		return errNotRunning
+	}
+	return p.do(ctx, conn, op, c.mean)
+}
+
+// Read implements lab.Server.
+func (c *clients) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	if c.reader == nil {
+		return 0, false, errNotRunning
+	}
+	return c.reader.read(ctx, key)
+}
+
+// end closes the connections.
+func (c *clients) end(ctx context.Context) {
+	if p := c.pool.Swap(nil); p != nil {
+		p.close(ctx)
+	}
+	if c.reader != nil {
+		c.reader.close(ctx)
+		c.reader = nil
+	}
 }
 
 // A pool maps the workload's connections to the server's.

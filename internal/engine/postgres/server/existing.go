@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"plimsoll/internal/base/units"
 	postgres "plimsoll/internal/engine/postgres/model"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
@@ -32,6 +30,7 @@ const (
 // An Existing is an existing server. It implements existing.Server and touches only the database it
 // creates.
 type Existing struct {
+	clients
 	opt    existing.Options
 	cfg    postgres.Config
 	home   *pgconn.Config // the database in the address
@@ -40,11 +39,8 @@ type Existing struct {
 	version string
 	free    int // free connections of the server
 
-	mean   units.Size
-	made   bool
-	reader *link
-	pool   atomic.Pointer[pool]
-	clock  *checkpointClock
+	made  bool
+	clock *checkpointClock
 }
 
 // Addresses describes the addresses of servers, in libpq's format.
@@ -226,7 +222,6 @@ func (v *Existing) Start(ctx context.Context, machine *lab.Machine, progress lab
 		return v.explain(err)
 	}
 
-	// Reads for checks have their own connection, which the workload does not wait for.
 	v.reader = &link{dial: own, schema: &v.schema}
 	p := newPool(own, &v.schema, work.Connections(), v.most())
 	v.pool.Store(p)
@@ -237,25 +232,12 @@ func (v *Existing) Start(ctx context.Context, machine *lab.Machine, progress lab
 
 // Do implements lab.Server.
 func (v *Existing) Do(ctx context.Context, conn int, op *lab.Op) error {
-	p := v.pool.Load()
-	if p == nil {
-		return errNotRunning
-	}
-	return v.explain(p.do(ctx, conn, op, v.mean))
-}
-
-// Read implements lab.Server.
-func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
-	if v.reader == nil {
-		return 0, false, errNotRunning
-	}
-	return v.reader.read(ctx, key)
+	return v.explain(v.clients.Do(ctx, conn, op))
 }
 
 // Sources implements lab.Server.
 func (v *Existing) Sources() []source.Source {
-	return []source.Source{&statistics{dial: v.dialer(v.opt.Name), database: v.opt.Name, version: v.version,
-		spare: true}}
+	return []source.Source{newStatistics(v.dialer(v.opt.Name), v.opt.Name, v.version, true)}
 }
 
 // Cycles implements lab.Server: the checkpoints that ended during the run.
@@ -274,15 +256,7 @@ func (v *Existing) Restart(context.Context) error { return existing.ErrNotOurs }
 
 // Stop implements lab.Server: it drops the database.
 func (v *Existing) Stop(ctx context.Context) error {
-	if p := v.pool.Swap(nil); p != nil {
-		p.close(ctx)
-	}
-
-	if v.reader != nil {
-		v.reader.close(ctx)
-		v.reader = nil
-	}
-
+	v.end(ctx)
 	if v.clock != nil {
 		v.clock.stop()
 	}

@@ -55,7 +55,7 @@ func parseLine(line string) (at time.Time, what moment) {
 	return at, what
 }
 
-// checkpoints collects the checkpoints in the log.
+// checkpoints collects the checkpoints of a run.
 type checkpoints struct {
 	mu  sync.Mutex
 	all []lab.Cycle
@@ -63,27 +63,25 @@ type checkpoints struct {
 
 // addLine records the start or end of a checkpoint that a line of the log reports.
 func (c *checkpoints) addLine(line string) {
-	at, what := parseLine(line)
-	if what == none {
-		return
-	}
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	switch n := len(c.all); {
-	case what == starting:
-		if n == cyclesMax {
-			c.all = slices.Delete(c.all, 0, 1)
-		}
-		c.all = append(c.all, lab.Cycle{From: at})
-	case n > 0 && c.all[n-1].To.IsZero():
-		c.all[n-1].To = at
+	switch at, what := parseLine(line); what {
+	case starting:
+		c.add(lab.Cycle{From: at})
+	case completed:
+		c.end(at)
 	}
 }
 
-// interrupted ends a running checkpoint when the server crashes.
-func (c *checkpoints) interrupted(at time.Time) {
+func (c *checkpoints) add(x lab.Cycle) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.all) == cyclesMax {
+		c.all = slices.Delete(c.all, 0, 1)
+	}
+	c.all = append(c.all, x)
+}
+
+// end ends a running checkpoint, which may also be interrupted by the crash of the server.
+func (c *checkpoints) end(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.all); n > 0 && c.all[n-1].To.IsZero() {

@@ -9,11 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"plimsoll/internal/base/units"
 	postgres "plimsoll/internal/engine/postgres/model"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/process"
@@ -35,6 +33,7 @@ var errNotRunning = errors.New("PostgreSQL is not running")
 
 // A Server is a real PostgreSQL. It implements lab.Server.
 type Server struct {
+	clients
 	cfg     postgres.Config
 	schema  schema
 	bin     string
@@ -45,11 +44,8 @@ type Server struct {
 	data   string
 	socket string
 	short  string // the socket's folder, if it is outside the scratch folder
-	mean   units.Size
 	cycles checkpoints
 	proc   *process.Process
-	reader *link // used by Read
-	pool   atomic.Pointer[pool]
 }
 
 // New prepares a server without starting it. The error explains invalid settings, or how to get
@@ -194,44 +190,18 @@ func (s *Server) begin(ctx context.Context) error {
 
 	s.proc = p
 	s.reader = &link{dial: dialSocket(s.socket), schema: &s.schema}
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
-
-	for {
+	return p.Await(ctx, 50*time.Millisecond, "it does not accept connections", func(ctx context.Context) error {
 		c, err := dial(ctx, s.socket, "plimsoll-start")
-		if err == nil {
-			return c.Close(ctx)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-p.Done():
-			return p.Err()
-		case <-ctx.Done():
-			return fmt.Errorf("it does not accept connections (%w): %w; its log ends: %s", err, ctx.Err(), p.Tail())
-		case <-look.C:
-		}
-	}
-}
-
-// Do implements lab.Server.
-func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
-	p := s.pool.Load()
-	if p == nil {
-		return errNotRunning
-	}
-	return p.do(ctx, conn, op, s.mean)
-}
-
-// Read implements lab.Server.
-func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
-	if s.reader == nil {
-		return 0, false, errNotRunning
-	}
-	return s.reader.read(ctx, key)
+		return c.Close(ctx)
+	})
 }
 
 // Sources implements lab.Server.
 func (s *Server) Sources() []source.Source {
-	return []source.Source{&statistics{dial: dialSocket(s.socket), database: database, version: s.version}}
+	return []source.Source{newStatistics(dialSocket(s.socket), database, s.version, false)}
 }
 
 // Cycles implements lab.Server: the checkpoints in the log, including those of loading and
@@ -245,7 +215,7 @@ func (s *Server) Crash() error {
 	}
 	shared, err := memoryOf(s.proc)
 	err = errors.Join(err, s.proc.Kill())
-	s.cycles.interrupted(time.Now())
+	s.cycles.end(time.Now())
 	return errors.Join(err, shared.remove())
 }
 
@@ -277,19 +247,16 @@ func (s *Server) Restart(ctx context.Context) error {
 func (s *Server) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
-	if p := s.pool.Swap(nil); p != nil {
-		p.close(ctx)
-	}
+	s.end(ctx)
 
 	var err error
 	if s.proc != nil {
-		s.reader.close(ctx)
 		shared, _ := memoryOf(s.proc)
 		// A server that had to be killed leaves its shared memory.
 		if err = s.proc.Stop(ctx, syscall.SIGINT); err != nil {
 			err = errors.Join(err, shared.remove())
 		}
-		s.proc, s.reader = nil, nil
+		s.proc = nil
 	}
 
 	if s.short != "" {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -87,92 +86,41 @@ const settings = `SELECT name, CASE unit WHEN '8kB' THEN setting::numeric * 8192
 
 // statistics reads a server's statistics over a separate connection. It implements source.Source.
 type statistics struct {
-	dial              dialer
-	database, version string
-	spare             bool // skip denied queries, with a note
-
-	mu   sync.Mutex
-	desc recording.Source
+	*source.Polled
+	dial     dialer
+	database string
+	spare    bool // skip denied queries, with a note
 }
 
-// Describe implements source.Source.
-func (s *statistics) Describe() recording.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.desc.Kind == "" {
-		s.desc = recording.Source{Kind: "postgres", Name: "PostgreSQL's statistics", Engine: "postgres",
-			Version: s.version}
-	}
-	return s.desc
-}
+// statisticsName is the source's name.
+const statisticsName = "PostgreSQL's statistics"
 
-// Live implements source.Source.
-func (*statistics) Live() bool { return true }
+func newStatistics(dial dialer, database, version string, spare bool) *statistics {
+	return &statistics{Polled: source.NewPolled(recording.Source{Kind: "postgres", Name: statisticsName,
+		Engine: "postgres", Version: version}), dial: dial, database: database, spare: spare}
+}
 
 // answerWithin is how long to wait for an answer. It is long because a stalled server answers late,
 // and that answer matters.
 const answerWithin = 10 * time.Second
 
-// Read implements source.Source. It queries at whole multiples of the period; a sample's time is
-// that of its query. If the server does not answer, it leaves a gap and a note; only the first
-// query must succeed.
+// Read implements source.Source.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	period := opt.Period
-	if period <= 0 {
-		period = time.Second
-	}
-
-	query := &reading{s: s, w: w, opt: opt}
+	query := &reading{s: s, w: w, want: opt.Want}
 	defer query.close()
-
-	begin := time.Now()
-	for {
-		at := time.Now()
-		if err := query.once(ctx, at, max(period, answerWithin)); err != nil && ctx.Err() == nil {
-			return err
-		}
-
-		if opt.Progress != nil {
-			opt.Progress(int64(time.Since(begin)), int64(opt.For))
-		}
-
-		// Times that a late answer missed are skipped: catching up would load a server that is already
-		// slow.
-		next := time.Now().Truncate(period).Add(period)
-		if ctx.Err() != nil || opt.For > 0 && next.After(begin.Add(opt.For)) {
-			break
-		}
-
-		t := time.NewTimer(time.Until(next))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-
-		t.Stop()
-	}
-
-	// The end of the recording also ends a gap.
-	query.gap(time.Now())
-	query.describe(period)
-	return nil
+	return s.Poll(ctx, w, opt, query)
 }
 
-// reading is the state of one Read.
+// reading is the state of one Read. It implements source.Sampler.
 type reading struct {
 	s    *statistics
 	w    recording.Writer
-	opt  source.Options
+	want func(metric string) bool // nil: all
 	conn *pgconn.PgConn
 	text string // all queries of a sample
 	of   []view // the views of the answers
 	own  []recording.Column
 	out  map[string]bool // skipped metrics
-
-	n           int64
-	first, last time.Time
-	failed      int
-	failure     error
 }
 
 func (r *reading) close() {
@@ -185,40 +133,22 @@ func (r *reading) close() {
 	r.conn = nil
 }
 
-// once takes a sample. It fails if the first sample fails, or if the writer does.
-func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) error {
-	asking, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	batch := recording.Batch{TimesMs: []int64{at.Add(r.opt.ClockOffset).UnixMilli()}}
+// AddFacts implements source.Sampler.
+func (*reading) AddFacts(*recording.Source) {}
 
-	err := r.connect(asking)
+// Sample implements source.Sampler.
+func (r *reading) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	err := r.connect(ctx)
+	var columns []recording.Column
 	if err == nil {
-		batch.Columns, err = r.sample(asking)
+		columns, err = r.sample(ctx)
 	}
-
 	if err != nil {
 		// The answer may still arrive on this connection, and would then be mistaken for the next one.
 		r.close()
-		if ctx.Err() != nil {
-			return nil // the recording ended: not a gap
-		}
-
-		// A failure before the first sample is an error of the setup; later ones are gaps.
-		if r.n == 0 {
-			return fmt.Errorf("reading PostgreSQL's statistics: %w", err)
-		}
-		r.failed++
-		r.failure = err
-		return nil
+		return nil, fmt.Errorf("reading PostgreSQL's statistics: %w", err)
 	}
-
-	r.gap(at)
-	if r.n++; r.n == 1 {
-		r.first = at
-	}
-
-	r.last = at
-	return r.w.Append(ctx, &batch)
+	return []recording.Batch{{TimesMs: []int64{at.UnixMilli()}, Columns: columns}}, nil
 }
 
 // connect connects if there is no connection, and finds out what this version offers.
@@ -288,14 +218,14 @@ func (r *reading) leaveOut(v view, err error) {
 	}
 	if metric := v.columns[0].metric; !r.out[metric] {
 		r.out[metric] = true
-		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: r.s.Describe().Name,
+		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: statisticsName,
 			Text: metric + " is skipped: " + err.Error() + " (the role pg_monitor allows it)"})
 	}
 }
 
 // add adds a series, if it is wanted.
 func (r *reading) add(to *[]recording.Column, name string, with labels.Labels, value float64) {
-	if r.opt.Want != nil && !r.opt.Want(name) {
+	if r.want != nil && !r.want(name) {
 		return
 	}
 	l := labels.NewBuilder(with).Set(labels.MetricName, name).Labels()
@@ -336,29 +266,4 @@ func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 	}
 
 	return out, nil
-}
-
-// gap writes a note about the samples that have failed since the last success.
-func (r *reading) gap(now time.Time) {
-	if r.failed == 0 {
-		return
-	}
-	r.w.Note(recording.Note{
-		Kind: recording.NoteGap, Source: r.s.Describe().Name,
-		From: r.last.Add(r.opt.ClockOffset).UTC(), To: now.Add(r.opt.ClockOffset).UTC(),
-		Text: fmt.Sprintf("%d consecutive samples failed, the last with: %v", r.failed, r.failure),
-	})
-	r.failed = 0
-}
-
-func (r *reading) describe(period time.Duration) {
-	d := r.s.Describe()
-	d.Samples, d.Period = r.n, period
-	if r.n > 0 {
-		d.From, d.To = r.first.Add(r.opt.ClockOffset).UTC(), r.last.Add(r.opt.ClockOffset).UTC()
-	}
-	r.s.mu.Lock()
-	r.s.desc = d
-	r.s.mu.Unlock()
-	r.w.Source(d)
 }

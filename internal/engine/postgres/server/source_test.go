@@ -123,7 +123,7 @@ func TestStatisticsOverACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(p.notes) == 0 || !strings.Contains(p.notes[0], "consecutive samples failed") {
+	if len(p.notes) == 0 || !strings.Contains(p.notes[0], "samples in a row failed") {
 		t.Errorf("notes: %q", p.notes)
 	}
 
