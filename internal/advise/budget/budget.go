@@ -8,7 +8,6 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/model/volume"
 )
 
 // A Budget is a volume's limits, sustained and during bursts. 0: no limit.
@@ -44,7 +43,7 @@ func Of(sc *scenario.Scenario, k int) []Budget {
 // of returns the budget of an order on a machine.
 func of(o *catalog.Order, l catalog.Limits, on *catalog.InstanceType) Budget {
 	n := float64(o.Members())
-	own := lower(l.Sustained, l.WriteOnly) // engines use the budget for pacing writes
+	own := l.Sustained.Lower(l.WriteOnly) // engines use the budget for pacing writes
 	b := Budget{IOPS: n * float64(own.IOPS), BytesPerSec: n * float64(own.Throughput), IOPSBy: "volume",
 		BytesBy: "volume"}
 	b.BurstIOPS, b.BurstBytesPerSec = b.IOPS, b.BytesPerSec
@@ -81,17 +80,6 @@ func least(figure *float64, by *string, machine float64) {
 	if by != nil {
 		*by = "machine"
 	}
-}
-
-// lower returns the lower of two limits; 0 means no limit.
-func lower(a, b volume.Rate) volume.Rate {
-	if b.IOPS > 0 && (a.IOPS == 0 || b.IOPS < a.IOPS) {
-		a.IOPS = b.IOPS
-	}
-	if b.Throughput > 0 && (a.Throughput == 0 || b.Throughput < a.Throughput) {
-		a.Throughput = b.Throughput
-	}
-	return a
 }
 
 // The page cache may hold one second's worth of dirty data: with more, everything that waits for the disk

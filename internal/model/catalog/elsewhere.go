@@ -286,19 +286,17 @@ func perMiB(usd units.USD) units.USD {
 }
 
 // premiumTiers are Premium SSD's tiers by size (Azure documentation, managed disk types, 2025).
-var premiumTiers = [...]struct {
-	size units.Size
-	iops IOPS
-	rate units.Throughput
-}{
-	{16 * units.GiB, 120, 25 * units.MBps}, // P1, P2, P3
-	{32 * units.GiB, 120, 25 * units.MBps}, {64 * units.GiB, 240, 50 * units.MBps},
-	{128 * units.GiB, 500, 100 * units.MBps},
-	{256 * units.GiB, 1100, 125 * units.MBps}, {512 * units.GiB, 2300, 150 * units.MBps},
-	{units.TiB, 5000, 200 * units.MBps},
-	{2 * units.TiB, 7500, 250 * units.MBps}, {4 * units.TiB, 7500, 250 * units.MBps},
-	{8 * units.TiB, 16_000, 500 * units.MBps},
-	{16 * units.TiB, 18_000, 750 * units.MBps}, {32 * units.TiB, 20_000, 900 * units.MBps},
+var premiumTiers = tiers{
+	{32 * units.GiB, volume.Rate{IOPS: 120, Throughput: 25 * units.MBps}}, // P1 to P4
+	{64 * units.GiB, volume.Rate{IOPS: 240, Throughput: 50 * units.MBps}},
+	{128 * units.GiB, volume.Rate{IOPS: 500, Throughput: 100 * units.MBps}},
+	{256 * units.GiB, volume.Rate{IOPS: 1100, Throughput: 125 * units.MBps}},
+	{512 * units.GiB, volume.Rate{IOPS: 2300, Throughput: 150 * units.MBps}},
+	{units.TiB, volume.Rate{IOPS: 5000, Throughput: 200 * units.MBps}},
+	{4 * units.TiB, volume.Rate{IOPS: 7500, Throughput: 250 * units.MBps}},
+	{8 * units.TiB, volume.Rate{IOPS: 16_000, Throughput: 500 * units.MBps}},
+	{16 * units.TiB, volume.Rate{IOPS: 18_000, Throughput: 750 * units.MBps}},
+	{32 * units.TiB, volume.Rate{IOPS: 20_000, Throughput: 900 * units.MBps}},
 }
 
 // burstsByCredits is the largest Premium SSD disk that bursts by credits. Larger ones can burst on demand
@@ -306,19 +304,11 @@ var premiumTiers = [...]struct {
 const burstsByCredits = 512 * units.GiB
 
 func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
-	tier := premiumTiers[len(premiumTiers)-1]
-	for _, t := range premiumTiers {
-		if o.Size <= t.size {
-			tier = t
-			break
-		}
-	}
-
 	// Azure bills and limits a disk by the smallest tier that holds its size.
-	l := Limits{Sustained: volume.Rate{IOPS: tier.iops.Frequency(), Throughput: tier.rate}}
+	l := Limits{Sustained: premiumTiers.of(o)}
 	if o.OnDemandBursting {
 		l.Sustained = volume.Rate{IOPS: 30_000, Throughput: 1000 * units.MBps}
-	} else if tier.size <= burstsByCredits {
+	} else if o.Size <= burstsByCredits {
 		l.Burst = twoBuckets(l.Sustained, volume.Rate{IOPS: 3500, Throughput: 170 * units.MBps})
 	}
 

@@ -83,12 +83,7 @@ func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 
 // Config returns the limits that the instance's volumes share. If they are not known, there are none.
 func (i *InstanceType) Config() volume.InstanceConfig {
-	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}
-	// Without a burst the maximum stays zero, which package volume reads as the baseline.
-	if i.Bursts() {
-		cfg.Maximum = i.Maximum
-	}
-	return cfg
+	return Share{Baseline: i.Baseline, Maximum: i.Maximum}.Config(i.Name)
 }
 
 // sizes match the part of a name that says how large a machine is: n2-standard-8 and standard_d8s_v5 are of
@@ -185,6 +180,13 @@ func EncodeTable(rows []InstanceType) []byte {
 			}
 			fields = append(fields, text)
 		}
+		flag := func(is bool) {
+			if is {
+				add(1)
+			} else {
+				add(0)
+			}
+		}
 
 		add(int64(machine.VCPU))
 		add(int64(machine.Memory / units.MiB))
@@ -196,13 +198,7 @@ func EncodeTable(rows []InstanceType) []byte {
 		d := machine.Disk
 		add(int64(d.Count))
 		add(int64(d.Size / units.GB))
-		hdd := int64(0)
-
-		if d.HDD {
-			hdd = 1
-		}
-
-		add(hdd)
+		flag(d.HDD)
 		add(int64(d.Read.IOPS))
 		add(int64(d.Read.Throughput))
 		add(int64(d.Write.IOPS))
@@ -215,13 +211,7 @@ func EncodeTable(rows []InstanceType) []byte {
 
 		fields = append(fields, price)
 		add(int64(machine.Cards))
-		weighting := int64(0)
-
-		if machine.Weighting {
-			weighting = 1
-		}
-
-		add(weighting)
+		flag(machine.Weighting)
 		encoded.WriteString(strings.TrimRight(strings.Join(fields, ","), ",") + "\n")
 	}
 

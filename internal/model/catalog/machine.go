@@ -51,11 +51,7 @@ func (i *InstanceType) ShareOf(o *Order) (Share, bool) {
 	case !i.HasEBS:
 		return Share{}, false
 	case i.Cards > 1:
-		n := i.Cards
-		part := func(r volume.Rate) volume.Rate {
-			return volume.Rate{IOPS: r.IOPS / units.Frequency(n), Throughput: r.Throughput / units.Throughput(n)}
-		}
-		return Share{"card " + strconv.Itoa(o.Card), part(i.Baseline), part(i.Maximum)}, true
+		return Share{"card " + strconv.Itoa(o.Card), part(i.Baseline, i.Cards), part(i.Maximum, i.Cards)}, true
 	}
 
 	return Share{"", i.Baseline, i.Maximum}, true
@@ -67,6 +63,7 @@ func (s Share) Config(machine string) volume.InstanceConfig {
 	if s.Name != "" {
 		cfg.Name += ", " + s.Name
 	}
+	// Without a burst the maximum stays zero, which package volume reads as the baseline.
 	if s.Maximum != s.Baseline {
 		cfg.Maximum = s.Maximum
 	}

@@ -114,17 +114,6 @@ func shareAmong(on *InstanceType, o *Order, orders []*Order) (Share, bool) {
 	}
 
 	share.Name = t.Name
-	share.Baseline, share.Maximum = least(share.Baseline, pool), least(share.Maximum, pool)
+	share.Baseline, share.Maximum = share.Baseline.Lower(pool), share.Maximum.Lower(pool)
 	return share, true
-}
-
-// least is the lower of two rates; 0 means no limit.
-func least(a, b volume.Rate) volume.Rate {
-	if a.IOPS == 0 || b.IOPS != 0 && b.IOPS < a.IOPS {
-		a.IOPS = b.IOPS
-	}
-	if a.Throughput == 0 || b.Throughput != 0 && b.Throughput < a.Throughput {
-		a.Throughput = b.Throughput
-	}
-	return a
 }

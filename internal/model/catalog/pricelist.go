@@ -127,13 +127,9 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 	}
 
 	product := types[i]
-	if err := checkName(region); err != nil {
+	prices, err := in.pricesOf(product, region)
+	if err != nil {
 		return err
-	}
-
-	prices := in.prices(product.Name, region)
-	if prices == nil {
-		return fmt.Errorf("prices of more than %d regions", regionsMax)
 	}
 
 	kind, rest, _ := strings.Cut(usage, ".")

@@ -7,7 +7,9 @@ import (
 
 func TestInstancesBySize(t *testing.T) {
 	for name, want := range map[string]string{"m6i.2xlarge": "m6i", "n2-standard-8": "n2-standard",
-		"c3-standard-8-lssd": "c3-standard-lssd", "standard_d16s_v5": "standard_ds_v5", "e2-micro": "e2-micro"} {
+		"c3-standard-8-lssd": "c3-standard-lssd", "standard_d16s_v5": "standard_ds_v5", "e2-micro": "e2-micro",
+		"m6i.metal-32xl": "m6i", "custom": "custom", "standard_d96s_v5": "standard_ds_v5",
+		"standard_e4ds_v5": "standard_eds_v5"} {
 		if got := (&InstanceType{Name: name}).Family(); got != want {
 			t.Errorf("%s is of the family %s, want %s", name, got, want)
 		}

@@ -1,10 +1,6 @@
 package volume
 
-import (
-	"math"
-
-	"plimsoll/internal/base/units"
-)
+import "math"
 
 // The two kinds of room in a slice of the calendar.
 const (
@@ -35,7 +31,7 @@ type allowance struct {
 	baseNs, mostNs float64
 }
 
-func newAllowance(base, most float64, lasts units.Duration) allowance {
+func newAllowance(base, most float64) allowance {
 	// No limit: more room than any sum of requests can use.
 	if base == 0 {
 		return allowance{base: math.MaxInt64, most: math.MaxInt64}
@@ -45,11 +41,11 @@ func newAllowance(base, most float64, lasts units.Duration) allowance {
 	a.most = max(a.base, int64(most))
 	if over := a.most - a.base; over > 0 {
 		a.bursts = true
-		a.capacity = over * int64(lasts/sliceNs)
+		a.capacity = over * int64(burstFor/sliceNs)
 		a.credits = a.capacity
 		// A full bucket is available once per burstEvery, so the refill has the time outside the
 		// burst.
-		a.refill = max(1, a.capacity/int64((burstEvery-lasts)/(secondSlices*sliceNs)))
+		a.refill = max(1, a.capacity/int64((burstEvery-burstFor)/(secondSlices*sliceNs)))
 	}
 
 	a.baseNs, a.mostNs = sliceNs/float64(a.base), sliceNs/float64(a.most)
@@ -102,12 +98,4 @@ func (a *allowance) rest(second, seconds int64) {
 		return
 	}
 	a.credits = min(a.capacity, a.credits+min(a.refill, unused)*seconds)
-}
-
-// fill returns the remaining share of the credits, and whether there are any at all.
-func (a *allowance) fill() (units.Ratio, bool) {
-	if !a.bursts {
-		return 0, false
-	}
-	return units.Ratio(max(0, float64(a.credits)/float64(a.capacity))), true
 }

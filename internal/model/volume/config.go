@@ -13,6 +13,17 @@ type Rate struct {
 	Throughput units.Throughput
 }
 
+// Lower returns the lower of two rates; 0 means no limit.
+func (r Rate) Lower(o Rate) Rate {
+	if r.IOPS == 0 || o.IOPS != 0 && o.IOPS < r.IOPS {
+		r.IOPS = o.IOPS
+	}
+	if r.Throughput == 0 || o.Throughput != 0 && o.Throughput < r.Throughput {
+		r.Throughput = o.Throughput
+	}
+	return r
+}
+
 // A Config is a volume's specification. The zero Config is a volume without any limit and without
 // latency.
 type Config struct {
@@ -62,10 +73,7 @@ type Burst struct {
 	At       Rate
 	Capacity Credits
 	Initial  Credits // its content at the start
-	// Refill is the refill per second; 0 means the limit of Config.Sustained that the credits count, and
-	// no other value is allowed.
-	Refill Credits
-	Bytes  bool // the credits are bytes
+	Bytes    bool    // the credits are bytes
 	// BytesCapacity is a second bucket, of bytes, in addition to one of operations: 0 is none. It is full at
 	// the start, refills at Config.Sustained's throughput, and allows At's throughput while it lasts.
 	// Azure's Premium SSD has both.
@@ -158,17 +166,9 @@ func (b *Burst) check(sustained Rate) error {
 		return fmt.Errorf("burst %w", err)
 	}
 
-	refill := Credits(sustained.IOPS)
-	if b.Bytes {
-		refill = Credits(sustained.Throughput)
-	}
-
 	switch {
-	case refill == 0:
+	case !b.Bytes && sustained.IOPS == 0, b.Bytes && sustained.Throughput == 0:
 		return errors.New("burst credits need a sustained limit to burst over")
-	case b.Refill != 0 && b.Refill != refill:
-		return fmt.Errorf("burst credits refill at %v/s: want the sustained limit, %v/s, or 0, which means the same",
-			float64(b.Refill), float64(refill))
 	case !(b.Capacity > 0 && b.Capacity <= creditsMax):
 		return fmt.Errorf("bucket of %v burst credits out of range: want more than 0, at most %v", float64(b.Capacity),
 			float64(creditsMax))

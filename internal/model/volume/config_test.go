@@ -22,13 +22,12 @@ func TestConfigRefuses(t *testing.T) {
 		`slack`:                         func(c *volume.Config) { c.Slack = units.Duration(48 * time.Hour) },
 		`merge needs an operation size`: func(c *volume.Config) { c.Operation = 0 },
 		`need a sustained limit`:        func(c *volume.Config) { c.Sustained.IOPS = 0; c.Burst = &volume.Burst{Capacity: 1} },
-		`burst credits refill at 7/s: want the sustained limit, 3000/s`: func(c *volume.Config) { c.Burst = &volume.Burst{Capacity: 1, Refill: 7} },
-		`bucket of 0 burst credits`:                                     func(c *volume.Config) { c.Burst = &volume.Burst{} },
-		`9 burst credits at the start`:                                  func(c *volume.Config) { c.Burst = &volume.Burst{Capacity: 8, Initial: 9} },
-		`burst throughput`:                                              func(c *volume.Config) { c.Burst = &volume.Burst{At: volume.Rate{Throughput: -1}} },
-		`bad episodes every`:                                            func(c *volume.Config) { c.Episodes = &volume.Episodes{} },
-		`bad episodes that last from`:                                   func(c *volume.Config) { e := volume.PlanetScaleEpisodes; e.Lasts[0] = e.Lasts[1] + 1; c.Episodes = &e },
-		`bad episodes with latencies`:                                   func(c *volume.Config) { e := volume.PlanetScaleEpisodes; e.Latency[0] = -1; c.Episodes = &e },
+		`bucket of 0 burst credits`:     func(c *volume.Config) { c.Burst = &volume.Burst{} },
+		`9 burst credits at the start`:  func(c *volume.Config) { c.Burst = &volume.Burst{Capacity: 8, Initial: 9} },
+		`burst throughput`:              func(c *volume.Config) { c.Burst = &volume.Burst{At: volume.Rate{Throughput: -1}} },
+		`bad episodes every`:            func(c *volume.Config) { c.Episodes = &volume.Episodes{} },
+		`bad episodes that last from`:   func(c *volume.Config) { e := volume.PlanetScaleEpisodes; e.Lasts[0] = e.Lasts[1] + 1; c.Episodes = &e },
+		`bad episodes with latencies`:   func(c *volume.Config) { e := volume.PlanetScaleEpisodes; e.Latency[0] = -1; c.Episodes = &e },
 	} {
 		cfg := ssd
 		change(&cfg)
@@ -42,7 +41,6 @@ func TestConfigRefuses(t *testing.T) {
 		`maximum throughput -1`:                                   {Maximum: volume.Rate{Throughput: -1}},
 		`maximum IOPS 50.0/s: want at least the baseline's 100/s`: {Baseline: volume.Rate{IOPS: 100}, Maximum: volume.Rate{IOPS: 50}},
 		`maximum throughput 50.0 kB/s: want at least`:             {Maximum: volume.Rate{Throughput: 50_000}},
-		`burst of`: {BurstFor: 1},
 	} {
 		if _, err := volume.NewInstance(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -13,8 +13,6 @@ type InstanceConfig struct {
 	// Baseline is its sustained limit, Maximum its limit while a burst lasts. A limit
 	// that is 0 in Baseline does not exist; one that is 0 in Maximum is the baseline.
 	Baseline, Maximum Rate
-	// BurstFor is how long a full burst lasts at the maximum; 0 is 30 minutes.
-	BurstFor units.Duration
 }
 
 // "Can support maximum performance for 30 minutes at least once every 24 hours" is all that Amazon
@@ -26,8 +24,6 @@ type InstanceConfig struct {
 const (
 	burstFor   = units.Duration(30 * 60e9)
 	burstEvery = units.Duration(24 * 3600e9)
-	burstMin   = units.Duration(1e9)
-	burstMax   = units.Duration(2 * 3600e9) // the maximum of the credit account, at any rate
 )
 
 // An Instance is the limits that volumes share.
@@ -40,16 +36,6 @@ const (
 type Instance struct {
 	now      vtime.Instant
 	calendar calendar
-	state    InstanceState
-}
-
-// An InstanceState is what an instance's own monitoring would report.
-type InstanceState struct {
-	Operations, Bytes int64 // requests submitted to it so far
-	// The remaining burst, 1 being all, as if everything promised so far had passed, and whether
-	// there is one.
-	IOPSCredits, ThroughputCredits       units.Ratio
-	HasIOPSCredits, HasThroughputCredits bool
 }
 
 // NewInstance makes an instance. Pass it to New for each of its volumes.
@@ -57,15 +43,10 @@ func NewInstance(cfg InstanceConfig) (*Instance, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	lasts := cfg.BurstFor
-	if lasts == 0 {
-		lasts = burstFor
-	}
 	i := &Instance{}
 	i.calendar.init()
-	i.calendar.limits[operations] = newAllowance(float64(cfg.Baseline.IOPS), float64(cfg.Maximum.IOPS), lasts)
-	i.calendar.limits[bytes] = newAllowance(float64(cfg.Baseline.Throughput),
-		float64(cfg.Maximum.Throughput), lasts)
+	i.calendar.limits[operations] = newAllowance(float64(cfg.Baseline.IOPS), float64(cfg.Maximum.IOPS))
+	i.calendar.limits[bytes] = newAllowance(float64(cfg.Baseline.Throughput), float64(cfg.Maximum.Throughput))
 	return i, nil
 }
 
@@ -87,9 +68,6 @@ func (c *InstanceConfig) Check() error {
 		c.Maximum.Throughput < c.Baseline.Throughput):
 		return fmt.Errorf("instance %q: maximum throughput %v: want at least the baseline's %v, which must be set too",
 			c.Name, c.Maximum.Throughput, c.Baseline.Throughput)
-	case c.BurstFor != 0 && (c.BurstFor < burstMin || c.BurstFor > burstMax):
-		return fmt.Errorf("instance %q: burst of %v out of range: want 0 (which means %v), or %v to %v", c.Name, c.BurstFor,
-			burstFor, burstMin, burstMax)
 	}
 
 	return nil
@@ -98,18 +76,6 @@ func (c *InstanceConfig) Check() error {
 // pass returns the instant at which the last part of a charge passes, if its first part may pass at from.
 func (i *Instance) pass(now, from vtime.Instant, c *charge) (vtime.Instant, Limit) {
 	i.now = max(i.now, now)
-	i.state.Operations += c.operations
-	i.state.Bytes += c.bytes
 	i.calendar.advance(i.now)
 	return i.calendar.reserve(from, c)
-}
-
-// State returns the instance's current state.
-func (i *Instance) State(now vtime.Instant) InstanceState {
-	i.now = max(i.now, now)
-	i.calendar.advance(i.now)
-	s := i.state
-	s.IOPSCredits, s.HasIOPSCredits = i.calendar.limits[operations].fill()
-	s.ThroughputCredits, s.HasThroughputCredits = i.calendar.limits[bytes].fill()
-	return s
 }

@@ -171,13 +171,13 @@ func TestInstanceBurst(t *testing.T) {
 		t.Errorf("%.1f a second after the burst, want the baseline's 50", rate)
 	}
 
-	if s := on.State(now); s.IOPSCredits > .001 || !s.HasIOPSCredits || s.HasThroughputCredits {
-		t.Errorf("state after the burst: %+v", s)
+	if c, iops, throughput := on.Credits(now); c > .001 || !iops || throughput {
+		t.Errorf("after the burst: %v left, %t, %t", c, iops, throughput)
 	}
 
 	// Half a day's rest gives half the burst.
 	now = now.Add(11*time.Hour + 45*time.Minute)
-	if c := on.State(now).IOPSCredits; c < .499 || c > .501 {
+	if c, _, _ := on.Credits(now); c < .499 || c > .501 {
 		t.Errorf("credits after half of the rest: %v", c)
 	}
 

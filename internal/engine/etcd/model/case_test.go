@@ -31,7 +31,7 @@ func ebs(t testing.TB, name string, iops units.Frequency, p0, p50, p99, p100 tim
 
 func gp2(t testing.TB) volume.Config {
 	vc := ebs(t, "gp2", 900, 300*time.Microsecond, 800*time.Microsecond, 2*time.Millisecond, 10*time.Millisecond)
-	vc.Burst = &volume.Burst{At: volume.Rate{IOPS: 3000}, Capacity: 5.4e6, Initial: 5.4e6, Refill: 900}
+	vc.Burst = &volume.Burst{At: volume.Rate{IOPS: 3000}, Capacity: 5.4e6, Initial: 5.4e6}
 	return vc
 }
 
