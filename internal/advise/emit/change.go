@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 )
@@ -88,27 +89,21 @@ func walk(before, after reflect.Value, path string, optional bool, report func(C
 		// both sides have the same engine: NewTransition has checked that
 		if b, ok := before.Interface().(scenario.Chosen); ok {
 			a, _ := after.Interface().(scenario.Chosen)
-			walk(reflect.ValueOf(b.Config), reflect.ValueOf(a.Config), join(path, b.Name()), false, report)
+			walk(reflect.ValueOf(b.Config), reflect.ValueOf(a.Config), yamltree.Join(path, b.Name()), false, report)
 			return
 		}
 		for i := range before.NumField() {
 			f := before.Type().Field(i)
-			key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			switch {
-			case !f.IsExported() || key == "-":
-				continue
-			// Inlined fields share their parent's path.
-			case key == "" && options == "inline":
+			switch key, inline := yamltree.FieldName(f); {
+			case inline: // its fields share their parent's path
 				walk(before.Field(i), after.Field(i), path, false, report)
-				continue
-			case key == "":
-				key = strings.ToLower(f.Name)
+			case key != "":
+				walk(before.Field(i), after.Field(i), yamltree.Join(path, key),
+					strings.Contains(f.Tag.Get("yaml"), "omitempty"), report)
 			}
-
-			walk(before.Field(i), after.Field(i), join(path, key), strings.Contains(options, "omitempty"), report)
 		}
 	case reflect.Slice:
-		if isKeyed(before.Type()) {
+		if yamltree.IsKeyed(before.Type()) {
 			walkKeyed(before, after, path, report)
 		} else if !reflect.DeepEqual(before.Interface(), after.Interface()) {
 			report(Change{path, shown(before), shown(after)})
@@ -141,18 +136,11 @@ func walkKeyed(before, after reflect.Value, path string, report func(Change)) {
 		a, hasOne := find(after, name)
 		// A volume that appears or disappears is one change, not one per field.
 		if _, order := b.Interface().(catalog.Order); order && hadOne != hasOne {
-			report(Change{join(path, name), shown(b), shown(a)})
+			report(Change{yamltree.Join(path, name), shown(b), shown(a)})
 			continue
 		}
-		walk(b, a, join(path, name), false, report)
+		walk(b, a, yamltree.Join(path, name), false, report)
 	}
-}
-
-// isKeyed recognises any scenario.Keyed by its shape: entries with a name and a value.
-func isKeyed(t reflect.Type) bool {
-	e := t.Elem()
-	return e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).Name == "Name" &&
-		e.Field(1).Name == "Value"
 }
 
 // text formats a quantity in the scenario's syntax.
@@ -204,11 +192,4 @@ func shown(v reflect.Value) string {
 	}
 
 	return "other"
-}
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
 }

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -8,35 +9,59 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// The scripts for Google Cloud and Azure: the common part, and the commands of each.
+// The scripts for disks: the common part, and the commands of each provider.
 var (
 	//go:embed cloud.bash
 	cloudScript string
+	//go:embed aws.bash
+	awsScript string
 	//go:embed gcp.bash
 	gcpScript string
 	//go:embed azure.bash
 	azureScript string
 )
 
-// A cloud is a provider whose command line changes disks.
+// A cloud is a provider whose command line changes disks, in the words of its script.
 type cloud struct {
 	provider string
 	about    string
 	commands string // shell functions that call its command line
 	needs    string // environment variables, one per line
-	look     string // the command that shows a disk
+	also     string // about further ones
+	disk     string // a shell variable for a disk to change
+	disks    string // the suffix of the environment variables with these disks
+	named    string // what such a variable has
+	which    string // of the disks
+	machine  string // the same for a machine that gets new disks
+	machines string
+	whose    string
+	applied  string // how apply behaves
+	look     string // how to see a disk
 	limits   string // on how often a disk can be changed
 }
 
+const again = "You can run it again: it skips what is already done, and checks everything before it changes anything."
+
 var clouds = []cloud{
-	{"gcp", "Commands of gcloud for Google Cloud's disks.", gcpScript,
-		"#   ZONE             the zone of the machines and their disks\n",
-		"`gcloud compute disks describe DISK --zone ZONE`",
-		"a Hyperdisk's size, IOPS and throughput can be changed once every four hours (Google Cloud documentation, \"Hyperdisk\"): change all of them in one step, as the script does; an undo has to wait too"},
-	{"azure", "Commands of the Azure CLI for managed disks.", azureScript,
-		"#   RESOURCE_GROUP   the resource group of the machines and their disks\n",
-		"`az disk show --resource-group GROUP --name DISK`",
-		"IOPS and throughput of Premium SSD v2 and Ultra Disks can be changed four times in 24 hours, and creating a Premium SSD v2 counts as one; a change of an Ultra Disk takes up to an hour, and fails if Azure has no capacity for it (Azure documentation, managed disk types)"},
+	{provider: "aws", about: "Commands of the AWS CLI for EBS volumes.", commands: "\n" + awsScript,
+		also: "# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n",
+		disk: "id", disks: "_VOLUMES", named: "ids of the volumes", which: " to modify",
+		machine: "instance", machines: "INSTANCES", whose: "ids of the instances",
+		applied: "You can run it again: it skips what is already done. Before it changes anything, it checks everything, and refuses a volume whose last modification is not completed.",
+		look:    "`aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=VOLUME` shows the progress of a modification. In the state *optimizing*, performance is at least the old one but may not reach the new one: compare only after it says *completed*.",
+		limits:  "EBS optimizes a modified volume for minutes to a day, a full 1 TiB volume for about six hours, with performance between the old and the new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it cannot be modified again, and it can be modified at most four times in 24 hours (EC2 API, ModifyVolume)"},
+	{provider: "gcp", about: "Commands of gcloud for Google Cloud's disks.", commands: "\n" + gcpScript,
+		needs: "#   ZONE             the zone of the machines and their disks\n",
+		disk:  "disk", disks: "_DISKS", named: "names of the disks",
+		machine: "machine", machines: "MACHINES", whose: "names of the machines",
+		applied: again, look: "`gcloud compute disks describe DISK --zone ZONE` shows a disk.",
+		limits: "a Hyperdisk's size, IOPS and throughput can be changed once every four hours (Google Cloud documentation, \"Hyperdisk\"): change all of them in one step, as the script does; an undo has to wait too"},
+	{provider: "azure", about: "Commands of the Azure CLI for managed disks.", commands: "\n" + azureScript,
+		needs: "#   RESOURCE_GROUP   the resource group of the machines and their disks\n",
+		disk:  "disk", disks: "_DISKS", named: "names of the disks",
+		machine: "machine", machines: "MACHINES", whose: "names of the machines",
+		applied: again, look: "`az disk show --resource-group GROUP --name DISK` shows a disk.",
+		limits: "IOPS and throughput of Premium SSD v2 and Ultra Disks can be changed four times in 24 hours, and creating a Premium SSD v2 counts as one; a change of an Ultra Disk takes up to an hour, and fails if Azure has no capacity for it (Azure documentation, managed disk types)"},
 }
 
 // kinds are the providers' names of products that have a different name in the catalogue.
@@ -63,6 +88,7 @@ func (s *spec) figures() string { return fmt.Sprintf("%s %d %d %d", s.sold(), s.
 func (c *cloud) write(transition *Transition, o *Options) (*Part, error) {
 	part := &Part{}
 	var steps, ids strings.Builder
+	variable := func(name, has string) { fmt.Fprintf(&ids, "#   %-16s %s\n", name, has) }
 
 	fresh := false
 	for _, disk := range transition.disks {
@@ -71,6 +97,7 @@ func (c *cloud) write(transition *Transition, o *Options) (*Part, error) {
 			continue
 		}
 
+		// With several targets, another one may carry out this change.
 		if err := disk.carries(c.provider); err != nil {
 			if o.Skip {
 				continue
@@ -81,11 +108,11 @@ func (c *cloud) write(transition *Transition, o *Options) (*Part, error) {
 		part.Applies = append(part.Applies, disk.path)
 		fmt.Fprintf(&steps, "\n# %s\n", disk.why())
 		if disk.action == modified {
-			variable := strings.ToUpper(strings.ReplaceAll(disk.name, "-", "_")) + "_DISKS"
-			fmt.Fprintf(&ids, "#   %-16s names of the disks %q of each machine, separated by spaces%s\n",
-				variable, disk.name, ofStripe(disk.after.width))
-			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n",
-				variable, disk.name, disk.before.figures(), disk.after.figures())
+			name := strings.ToUpper(strings.ReplaceAll(disk.name, "-", "_")) + c.disks
+			variable(name, fmt.Sprintf("%s %q of each machine%s, separated by spaces%s", c.named, disk.name, c.which,
+				ofStripe(disk.after.width)))
+			fmt.Fprintf(&steps, "for %s in ${%s:?%s %s}; do\n\tmodified \"$%s\" %s  %s\n", c.disk, name, c.named,
+				disk.name, c.disk, disk.before.figures(), disk.after.figures())
 
 			// Caching and bursting need separate commands, and downtime.
 			if disk.recached {
@@ -104,62 +131,77 @@ func (c *cloud) write(transition *Transition, o *Options) (*Part, error) {
 		}
 
 		fresh = true
-		steps.WriteString("for machine in ${MACHINES:?names of the machines}; do\n")
-
+		c.begin(&steps)
 		for n := 1; n <= disk.after.width; n++ {
-			// The name must be unique per machine, and stable, so that a second run finds the disk.
-			name := transition.slug() + "-" + disk.name
-			if disk.after.width > 1 {
-				name += fmt.Sprintf("-%d", n)
-			}
-
-			burst := ""
-			if disk.after.bursting {
-				burst = " --enable-bursting true"
-			}
-
-			attached := ""
-			if disk.after.caching != "" {
-				attached = "caching=" + disk.after.hostCaching() + " "
-			}
-
-			fmt.Fprintf(&steps, "\t%sfresh \"$machine\" \"$machine-%s\" %s%s\n", attached, name,
-				disk.after.figures(), burst)
-
-			// apply sets the caching with the attachment; check verifies it separately.
-			if disk.after.caching != "" {
-				fmt.Fprintf(&steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name,
-					disk.after.hostCaching())
+			has := c.fresh(&steps, transition, &disk, n)
+			if disk.after.snapshot { // only the operators know it
+				variable(disk.snapshotOf(n, strings.ToUpper)+"_SNAPSHOT", has)
 			}
 		}
-
 		steps.WriteString("done\n")
-		part.Apply = append(part.Apply, transition.arrives(&disk))
+		part.Apply = append(part.Apply, transition.arrival(&disk))
 	}
 
+	stops := c.provider == "aws" && transition.awsMachine(part, c, &steps)
 	if steps.Len() == 0 {
 		return nil, nil
 	}
 
-	// Only new disks need the machines' names: existing ones are found by their own.
-	if fresh {
-		ids.WriteString("#   MACHINES         names of the machines that run the database, separated by spaces\n")
+	// Only these need the machines: existing disks are found by their own names.
+	if fresh || stops {
+		variable(c.machines, c.whose+" that run the database, separated by spaces")
 	}
 
 	file := c.provider + "/volumes.sh"
 	text := "#!/bin/bash\n" + transition.Head("#", c.about, "", "It reads these environment variables:") +
-		c.needs + ids.String() +
+		c.needs + ids.String() + c.also +
 		"# It has four verbs: look, apply, check, undo; apply and undo accept --dry-run.\nset -euo pipefail\n\n" +
-		withFunctions(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) +
+		withFunctions(cloudScript) + c.commands + "layout() {" + indented(steps.String()) +
 		"}\n\nmain \"$@\"\n"
 
 	part.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
-	part.describe(file,
-		c.needs+ids.String(), "You can run it again: it skips what is already done, and checks everything before it changes anything.",
-		c.look+" shows a disk.", fresh)
-	part.Risks = append(part.Risks, cloudRisks(transition)...)
+	part.describe(file, c.needs+ids.String(), c.applied, c.look, fresh)
+	part.Risks = append(part.Risks, transition.risks(c.provider)...)
 
 	return part, nil
+}
+
+// begin begins a loop over the machines.
+func (c *cloud) begin(steps *strings.Builder) {
+	fmt.Fprintf(steps, "for %s in ${%s:?%s}; do\n", c.machine, c.machines, c.whose)
+}
+
+// fresh writes the line that creates and attaches one member of a volume's stripe. It returns what the
+// variable with its snapshot has.
+func (c *cloud) fresh(steps *strings.Builder, l *Transition, d *disk, n int) (snapshot string) {
+	// The name must be unique per machine, and stable, so that a second run finds the disk.
+	name := l.slug() + "-" + d.name
+	if d.after.width > 1 {
+		name += fmt.Sprintf("-%d", n)
+	}
+
+	line := fmt.Sprintf("fresh \"$%s\" \"$%s-%s\" %s", c.machine, c.machine, name, d.after.figures())
+	if d.after.caching != "" {
+		line = "caching=" + d.after.hostCaching() + " " + line
+	}
+
+	if d.after.bursting {
+		line += " --enable-bursting true"
+	}
+
+	if d.after.snapshot {
+		line += fmt.Sprintf(" \"${%s_SNAPSHOT:?id of the snapshot for %s}\" %d", d.snapshotOf(n, strings.ToUpper), d.name,
+			d.after.fetch)
+	}
+
+	steps.WriteString("\t" + line + "\n")
+
+	// apply sets the caching with the attachment; check verifies it separately.
+	if d.after.caching != "" {
+		fmt.Fprintf(steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name, d.after.hostCaching())
+	}
+
+	return fmt.Sprintf("id of the snapshot to create the volume %q from%s", d.name, numbered(n, d.after.width))
 }
 
 // describe adds the README's text on a script with the verbs look, apply, check and undo. needs are the
@@ -224,54 +266,60 @@ const cachingRule = "To change a disk's host caching, Azure detaches the disk an
 // cachingRestart is what has to stop for it.
 const cachingRestart = "on each machine, either stop the database and unmount its file system, or deallocate the machine, while host caching changes. Do one member at a time."
 
-// cloudRisks returns the risks of changing volumes, by provider.
-func cloudRisks(l *Transition) []string {
+// risks returns the risks of changing volumes by the commands of a provider; "": that of each volume.
+func (l *Transition) risks(provider string) []string {
 	var out []string
 	for i := range l.disks {
-		disk := &l.disks[i]
-
-		// The risks of EBS volumes have their own function, which takes a layout with one disk.
-		if disk.after == nil || disk.after.provider == "aws" {
-			out = append(out, ebsRisks(&Transition{disks: l.disks[i : i+1]})...)
-			continue
+		if d := &l.disks[i]; d.after != nil {
+			out = append(out, d.risks(cmp.Or(provider, d.after.provider))...)
 		}
+	}
+	return out
+}
 
+func (d *disk) risks(provider string) []string {
+	var out []string
+	add := func(text string) { out = append(out, d.path+": "+text) }
+	ebs := provider == "aws"
+
+	if d.action == modified && (ebs || d.tuned) {
 		for _, c := range clouds {
-			if c.provider == disk.after.provider && disk.action == modified && disk.tuned {
-				out = append(out, disk.path+": "+c.limits+".")
+			if c.provider == provider {
+				add(c.limits + ".")
 			}
 		}
+	}
 
-		if disk.action == modified && disk.resized {
-			out = append(out,
-				disk.path+
-					": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
-		}
+	if d.action == modified && d.resized {
+		add("to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
+	}
 
-		out = append(out, azureNeeds(disk)...)
-		if disk.after.bursting && (disk.switched || disk.isNew()) {
-			out = append(out,
-				disk.path+
-					": on-demand bursting costs a monthly fee, and a fee for each operation beyond the disk's own limits. "+
-					burstingRule+".")
-		}
+	if ebs && d.action == modified && d.before.kind != d.after.kind {
+		add("going back to " + d.before.kind + " is another modification, and not possible for some types.")
+	}
 
-		if disk.after.caching != "" && (disk.recached || disk.isNew()) {
-			out = append(out,
-				disk.path+
-					": with host caching, the machine's limits for cached disks apply, which may be lower than those for uncached ones."+
-					writeBack(disk.after.caching))
-		}
+	out = append(out, azureNeeds(d)...)
+	if d.after.bursting && (d.switched || d.isNew()) {
+		add("on-demand bursting costs a monthly fee, and a fee for each operation beyond the disk's own limits. " +
+			burstingRule + ".")
+	}
 
-		if disk.recached {
-			out = append(out, disk.path+": "+cachingRule+".")
-		}
+	if d.after.caching != "" && (d.recached || d.isNew()) {
+		add("with host caching, the machine's limits for cached disks apply, which may be lower than those for uncached ones." +
+			writeBack(d.after.caching))
+	}
 
-		if disk.action == created && disk.volume != "data" {
-			out = append(out,
-				disk.path+
-					": a snapshot of one volume is no longer a backup. Take snapshots of all volumes of the database at the same time, or block writes while you take them.")
+	if d.recached {
+		add(cachingRule + ".")
+	}
+
+	if d.action == created && d.volume != "data" {
+		how := ""
+		if ebs {
+			how = " (`aws ec2 create-snapshots`)"
 		}
+		add("a snapshot of one volume is no longer a backup. Take snapshots of all volumes of the database at the same time" +
+			how + ", or block writes while you take them.")
 	}
 
 	return out

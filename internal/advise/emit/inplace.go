@@ -31,9 +31,6 @@ type ClusterChange struct {
 	Paths []string `json:"paths"`
 }
 
-// Mover is the name of the init container that moves a log.
-const Mover = moverName
-
 // Indices of the log's old path and its path on the new volume in the init container's command.
 const (
 	MoverFrom = 4

@@ -225,9 +225,9 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 	// Claim names are TEMPLATE-SET-ORDINAL.
 	template := c.set.templates[d.volume]
 	var names []string
-	for i := range c.set.replicas() {
+	for i := range Replicas(c.set.manifest) {
 		if d.member == 0 || d.member == i+1 {
-			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, int(c.set.first())+i))
+			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, FirstOrdinal(c.set.manifest)+i))
 		}
 	}
 

@@ -34,8 +34,8 @@ func podScript(steps string) string {
 	return strings.Replace(steps, ". ./podlog.sh\n", functions, 1)
 }
 
-// moverName is the name of the init container.
-const moverName = "plimsoll-log"
+// Mover is the name of the init container that moves a log.
+const Mover = "plimsoll-log"
 
 // A LogInPod describes where an engine's container has its log, and how to distinguish a log from an
 // empty folder.
@@ -65,9 +65,9 @@ func (s *statefulSet) mover(script string) corev1.Container {
 	from, to, data := s.logPaths()
 	in := s.l.deployment.Log
 	c := corev1.Container{
-		Name: moverName, Image: s.container.Image, ImagePullPolicy: s.container.ImagePullPolicy,
+		Name: Mover, Image: s.container.Image, ImagePullPolicy: s.container.ImagePullPolicy,
 		SecurityContext: s.container.SecurityContext,
-		Command:         []string{"sh", "-c", script, moverName, from, to, in.Files, data},
+		Command:         []string{"sh", "-c", script, Mover, from, to, in.Files, data},
 	}
 
 	// The pull policy belongs to the engine's image.
@@ -118,12 +118,12 @@ func Argument(args []string, flag string) string {
 func (s *statefulSet) describeMove(p *Part, ns string) {
 	name, container := s.manifest.Name, s.container.Name
 	from, to, _ := s.logPaths()
-	pod := fmt.Sprintf("%s-%d", name, s.first())
+	pod := fmt.Sprintf("%s-%d", name, FirstOrdinal(s.manifest))
 	renew := fmt.Sprintf("    kubectl%[1]s wait --for=condition=Ready --timeout=10s%[2]s &&\n"+
 		"    kubectl%[1]s delete pod %[3]s &&\n"+
 		"    kubectl%[1]s wait --for=create pod/%[3]s --timeout=5m &&\n"+
 		"    kubectl%[1]s wait --for=condition=Ready pod/%[3]s --timeout=30m\n"+
-		"    kubectl%[1]s logs %[3]s -c %[4]s\n\n", ns, s.pods(), pod, moverName)
+		"    kubectl%[1]s logs %[3]s -c %[4]s\n\n", ns, s.pods(), pod, Mover)
 
 	p.Apply = append(p.Apply,
 		"Then one pod after another, **starting with the lowest ordinal**: the controller cannot give an existing pod the new claim, and does not recreate any pod with a higher ordinal than one that lacks it (kubernetes issue 141876). The update strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
@@ -131,7 +131,7 @@ func (s *statefulSet) describeMove(p *Part, ns string) {
 			fmt.Sprintf(
 				"The new pod gets its claim. Before the database starts, the init container `%[1]s` copies `%[2]s` to `%[3]s`, compares the two, keeps the old folder as `%[2]s.plimsoll-old` and leaves a link. "+
 					"It does not let the database start on an empty log. Continue with the next pod once the database itself reports that this member is healthy and has caught up.",
-				moverName, from, to))
+				Mover, from, to))
 
 	p.Verify = append(p.Verify,
 		fmt.Sprintf(
@@ -154,19 +154,11 @@ func (s *statefulSet) describeMove(p *Part, ns string) {
 		", one at a time, when you delete it; its database is stopped while its log is copied.")
 }
 
-// first returns the lowest ordinal.
-func (s *statefulSet) first() int32 {
-	if o := s.manifest.Spec.Ordinals; o != nil {
-		return o.Start
-	}
-	return 0
-}
-
 // pods returns all pods of the set as kubectl takes them.
 func (s *statefulSet) pods() string {
 	var b strings.Builder
-	for i := range s.replicas() {
-		fmt.Fprintf(&b, " pod/%s-%d", s.manifest.Name, int(s.first())+i)
+	for i := range Replicas(s.manifest) {
+		fmt.Fprintf(&b, " pod/%s-%d", s.manifest.Name, FirstOrdinal(s.manifest)+i)
 	}
 	return b.String()
 }

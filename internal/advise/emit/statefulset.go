@@ -94,8 +94,8 @@ func readStatefulSet(l *Transition, options *Options) (*statefulSet, error) {
 			oneLine(set.manifest.APIVersion))
 	case !isName(set.manifest.Name) || set.manifest.Namespace != "" && !isName(set.manifest.Namespace):
 		return nil, Inputf(how, "%s: the StatefulSet's name is not valid in Kubernetes", name)
-	case set.replicas() < 0 || set.replicas() > replicasMax:
-		return nil, Inputf(how, "%s: %d replicas out of range", name, set.replicas())
+	case Replicas(set.manifest) < 0 || Replicas(set.manifest) > replicasMax:
+		return nil, Inputf(how, "%s: %d replicas out of range", name, Replicas(set.manifest))
 	}
 
 	if err := set.findContainer(name, options.Container); err != nil {
@@ -113,11 +113,20 @@ func isName(s string) bool {
 	})
 }
 
-func (s *statefulSet) replicas() int {
-	if s.manifest.Spec.Replicas == nil {
+// Replicas returns the specified number of a set's pods.
+func Replicas(set *appsv1.StatefulSet) int {
+	if set.Spec.Replicas == nil {
 		return 1
 	}
-	return int(*s.manifest.Spec.Replicas)
+	return int(*set.Spec.Replicas)
+}
+
+// FirstOrdinal returns the ordinal of a set's first pod.
+func FirstOrdinal(set *appsv1.StatefulSet) int {
+	if set.Spec.Ordinals == nil {
+		return 0
+	}
+	return int(set.Spec.Ordinals.Start)
 }
 
 func (s *statefulSet) findContainer(file, asked string) error {

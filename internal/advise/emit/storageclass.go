@@ -109,7 +109,7 @@ func (l *Transition) classes(part *Part, volume *disk, set *statefulSet) error {
 
 		if volume.isNew() {
 			part.Apply = append(part.Apply, l.renewing(volume, set)...)
-			part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*volume}})...)
+			part.Risks = append(part.Risks, volume.risks(volume.after.provider)...)
 		}
 	}
 
@@ -134,7 +134,7 @@ func (l *Transition) classes(part *Part, volume *disk, set *statefulSet) error {
 		Text: []byte(head + text + "---\n# For going back.\n" + old),
 		Mode: plain})
 	part.Apply = append(part.Apply, "`kubectl apply -f "+path+"`")
-	part.Risks = append(part.Risks, cloudRisks(&Transition{disks: []disk{*volume}})...)
+	part.Risks = append(part.Risks, volume.risks(volume.after.provider)...)
 
 	return nil
 }

@@ -63,9 +63,9 @@ type target struct {
 // platforms are the targets for every engine.
 var platforms = []target{
 	{"terraform", "disks of AWS, Google Cloud and Azure, and their attachment", "", terraform, nil},
-	{"aws", "a script of aws ec2 commands", "", aws, nil},
-	{"gcp", "a script of gcloud commands", "", clouds[0].write, nil},
-	{"azure", "a script of az commands", "", clouds[1].write, nil},
+	{"aws", "a script of aws ec2 commands", "", clouds[0].write, nil},
+	{"gcp", "a script of gcloud commands", "", clouds[1].write, nil},
+	{"azure", "a script of az commands", "", clouds[2].write, nil},
 	{"lvm", "a script that creates stripes and file systems", "", lvm, nil},
 	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes, nil},
 	{"sysctl", "the kernel's vm.dirty_* settings", "", sysctl, nil},

@@ -15,15 +15,12 @@ import (
 // in. Attributes: the AWS provider's documentation of these two resources, 6.0.
 func terraform(transition *Transition, o *Options) (*Part, error) {
 	part := &Part{}
-	title := "EBS volumes for Terraform's AWS provider."
 	provider := transition.rentedFrom()
-	if provider != "aws" {
-		title = "Disks for Terraform's " + products[provider] + " provider."
-	}
+	resource := resources[provider]
 
 	hclFile := hclwrite.NewEmptyFile()
 	body := hclFile.Body()
-	comment(body, strings.Split(strings.TrimSuffix(transition.Head("#", title), "\n"), "\n")...)
+	comment(body, strings.Split(strings.TrimSuffix(transition.Head("#", resource.title), "\n"), "\n")...)
 	wrote, fresh := false, false
 
 	slot := 0
@@ -41,7 +38,7 @@ func terraform(transition *Transition, o *Options) (*Part, error) {
 
 		// The variable comes once, and only if there is a resource that uses it.
 		if !wrote {
-			machines(body, provider)
+			machines(body, resource.machine)
 			wrote = true
 		}
 
@@ -55,15 +52,8 @@ func terraform(transition *Transition, o *Options) (*Part, error) {
 				name = fmt.Sprintf("%s_%d", name, n)
 			}
 
-			if provider != "aws" {
-				transition.cloudBlocks(body, &volume, name, n, slot)
-				slot++
-				continue
-			}
-
-			transition.volumeBlock(body, &volume, name, n)
-			if volume.isNew() {
-				attachmentBlock(body, name, deviceName(slot))
+			transition.diskBlocks(body, &resource, &volume, name, n, slot)
+			if volume.isNew() || provider != "aws" {
 				slot++
 			}
 		}
@@ -85,28 +75,18 @@ func terraform(transition *Transition, o *Options) (*Part, error) {
 	}
 
 	part.Files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(hclFile.Bytes()), Mode: plain}}
-	disk, id := resources[provider].disk, "ID"
-	if provider == "aws" {
-		disk, id = "aws_ebs_volume", "vol-..."
-	}
-
 	part.Apply = append(
 		[]string{"List the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
-			"`terraform import '" + disk + ".data[\"NAME\"]' " + id +
+			"`terraform import '" + resource.disk + ".data[\"NAME\"]' " + resource.id +
 			"`. `terraform plan` must then show *update in-place* for it: **a plan that shows *replace* or *destroy* would delete the data.**"}, part.Apply...)
 
-	part.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` shows *optimizing*, then *completed*."}
-	part.Back = []string{"Restore the old values in the resource and run `terraform apply` once the modification is *completed*: Amazon EBS allows at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot shrink again."}
-	if provider != "aws" {
-		part.Verify = []string{"`terraform plan` reports no changes."}
-		part.Back = []string{"Restore the old values in the resource and run `terraform apply`. A disk cannot shrink again."}
-	}
-
+	part.Verify = []string{resource.verify}
+	part.Back = []string{resource.back}
 	if fresh {
 		part.Back = append(part.Back, "Move back what is on new volumes and unmount them first. Then remove only the blocks of their *attachments*, and run `terraform apply`. **Removing a volume's own block destroys it with its data: `prevent_destroy` protects it only while the block exists.** To take it out of Terraform and keep it: `terraform state rm`.")
 	}
 
-	part.Risks = cloudRisks(transition)
+	part.Risks = transition.risks("")
 	return part, nil
 }
 
@@ -118,16 +98,11 @@ func comment(body *hclwrite.Body, lines ...string) {
 }
 
 // machines writes the variable with the machines to attach the volumes to.
-func machines(body *hclwrite.Body, provider string) {
+func machines(body *hclwrite.Body, keys []string) {
 	body.AppendNewline()
 	v := body.AppendNewBlock("variable", []string{"plimsoll_machines"}).Body()
 	v.SetAttributeValue("description",
 		cty.StringVal("The machines that run the database, by name: each gets these volumes."))
-	keys := []string{"availability_zone", "instance_id"}
-
-	if r, ok := resources[provider]; ok {
-		keys = r.machine
-	}
 
 	var attributes []hclwrite.ObjectAttrTokens
 	for _, key := range keys {
@@ -138,86 +113,6 @@ func machines(body *hclwrite.Body, provider string) {
 
 	v.SetAttributeRaw("type", hclwrite.TokensForFunctionCall("map",
 		hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject(attributes))))
-}
-
-// volumeBlock writes one member of a volume's stripe.
-func (l *Transition) volumeBlock(body *hclwrite.Body, volume *disk, name string, member int) {
-	spec := volume.after
-	snapshot := "plimsoll_" + volume.snapshotOf(member, strings.ToLower) + "_snapshot"
-	made := volume.isNew() && spec.snapshot
-	if made {
-		body.AppendNewline()
-		v := body.AppendNewBlock("variable", []string{snapshot}).Body()
-		v.SetAttributeValue("description",
-			cty.StringVal("The id of the snapshot to create the volume "+volume.name+" from"+numbered(member, spec.width)+"."))
-		v.SetAttributeTraversal("type", traversal("string"))
-	}
-
-	body.AppendNewline()
-	comment(body, "# "+volume.why())
-	if volume.member > 0 {
-		comment(body, fmt.Sprintf("# Only member %d has this volume: exclude the other members from its for_each.",
-			volume.member))
-	}
-
-	if volume.action == modified {
-		comment(
-			body, "# This volume already exists: import it, or change your existing resource. It is modified in place, at most four times in 24 hours.")
-	}
-
-	block := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
-
-	// One volume per machine: the map's keys are the instances' names.
-	block.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
-	block.AppendNewline()
-	block.SetAttributeTraversal("availability_zone", traversal("each", "value", "availability_zone"))
-	block.SetAttributeValue("type", cty.StringVal(spec.kind))
-	block.SetAttributeValue("size", cty.NumberIntVal(spec.gib))
-
-	if spec.iops > 0 {
-		block.SetAttributeValue("iops", cty.NumberIntVal(spec.iops))
-	}
-
-	if spec.rate > 0 {
-		block.SetAttributeValue("throughput", cty.NumberIntVal(spec.rate))
-	}
-
-	if volume.isNew() {
-		block.SetAttributeValue("encrypted", cty.True)
-	}
-
-	if made {
-		block.SetAttributeTraversal("snapshot_id", traversal("var", snapshot))
-		if spec.fetch > 0 {
-			block.SetAttributeValue("volume_initialization_rate", cty.NumberIntVal(spec.fetch))
-		}
-	}
-
-	block.AppendNewline()
-	label := l.slug() + "-" + volume.name
-	if volume.action == remade {
-		label += "-new"
-	}
-
-	if spec.width > 1 {
-		label += fmt.Sprintf("-%d", member)
-	}
-
-	block.SetAttributeRaw("tags", hclwrite.TokensForObject([]hclwrite.ObjectAttrTokens{{
-		Name: hclwrite.TokensForIdentifier("Name"), Value: quotedWithKey(label),
-	}}))
-	block.AppendNewline()
-	life := block.AppendNewBlock("lifecycle", nil).Body()
-
-	// A replacement would delete the data.
-	life.SetAttributeValue("prevent_destroy", cty.True)
-
-	if volume.action == modified {
-		// Keep these values of an imported volume.
-		life.SetAttributeRaw("ignore_changes",
-			hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("encrypted"),
-				hclwrite.TokensForIdentifier("tags")}))
-	}
 }
 
 // quotedWithKey returns the expression "<label>-${each.key}".
@@ -232,18 +127,6 @@ func quotedWithKey(label string) hclwrite.Tokens {
 		{Type: hclsyntax.TokenTemplateSeqEnd, Bytes: []byte("}")},
 		{Type: hclsyntax.TokenCQuote, Bytes: []byte(`"`)},
 	}
-}
-
-// attachmentBlock writes the attachment of a new volume.
-func attachmentBlock(body *hclwrite.Body, name, device string) {
-	body.AppendNewline()
-	b := body.AppendNewBlock("resource", []string{"aws_volume_attachment", name}).Body()
-	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
-	b.AppendNewline()
-	comment(b, "# Use another name if this one is in use on the machine.")
-	b.SetAttributeValue("device_name", cty.StringVal(device))
-	b.SetAttributeRaw("volume_id", ofEach("aws_ebs_volume", name, "id"))
-	b.SetAttributeTraversal("instance_id", traversal("each", "value", "instance_id"))
 }
 
 // ofEach returns the expression RESOURCE.NAME[each.key].ATTRIBUTE.
@@ -290,35 +173,4 @@ func deviceName(n int) string {
 		return fmt.Sprintf("/dev/xvd%c%c", 'b'+rune(n/26), 'a'+rune(n%26))
 	}
 	return "/dev/sd" + string(rune('f'+n))
-}
-
-// ebsRisks returns the risks of changing EBS volumes.
-func ebsRisks(l *Transition) []string {
-	var out []string
-	for _, d := range l.disks {
-		if d.action == modified {
-			out = append(out,
-				d.path+
-					": EBS optimizes a modified volume for minutes to a day, a full 1 TiB volume for about six hours, with performance between the old and the new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it cannot be modified again, and it can be modified at most four times in 24 hours (EC2 API, ModifyVolume).")
-		}
-
-		if d.action == modified && d.resized {
-			out = append(out,
-				d.path+
-					": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
-		}
-
-		if d.action == modified && d.before.kind != d.after.kind {
-			out = append(out, d.path+": going back to "+d.before.kind+
-				" is another modification, and not possible for some types.")
-		}
-
-		if d.action == created && d.volume != "data" {
-			out = append(out,
-				d.path+
-					": a snapshot of one volume is no longer a backup. Take snapshots of all volumes of the database at the same time (`aws ec2 create-snapshots`), or block writes while you take them.")
-		}
-	}
-
-	return out
 }

@@ -186,13 +186,13 @@ func (d *Decoder) IsMapping(n *Node, keys []string, field string) bool {
 
 // mapping decodes a struct.
 func (d *Decoder) mapping(n *Node, v reflect.Value, field string) {
-	if !d.IsMapping(n, keysOf(v.Type()), field) {
+	if !d.IsMapping(n, Keys(v.Type()), field) {
 		return
 	}
 	for _, e := range n.Entries {
-		f, ok := fieldOf(v, e.Key)
+		f, ok := Field(v, e.Key)
 		if !ok {
-			d.Unknown(e, keysOf(v.Type()), field)
+			d.Unknown(e, Keys(v.Type()), field)
 			continue
 		}
 		d.Decode(e.Value, f, Join(field, e.Key))
@@ -231,14 +231,12 @@ func FieldName(f reflect.StructField) (name string, inline bool) {
 }
 
 // Keys returns the keys of a struct.
-func Keys(t reflect.Type) []string { return keysOf(t) }
-
-func keysOf(t reflect.Type) []string {
+func Keys(t reflect.Type) []string {
 	var out []string
 	for f := range t.Fields() {
 		switch name, inline := FieldName(f); {
 		case inline:
-			out = append(out, keysOf(f.Type)...)
+			out = append(out, Keys(f.Type)...)
 		case name != "":
 			out = append(out, name)
 		}
@@ -246,11 +244,12 @@ func keysOf(t reflect.Type) []string {
 	return out
 }
 
-func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
+// Field returns the field of a struct that has a YAML key.
+func Field(v reflect.Value, key string) (reflect.Value, bool) {
 	for i := range v.NumField() {
 		name, inline := FieldName(v.Type().Field(i))
 		if inline {
-			if f, ok := fieldOf(v.Field(i), key); ok {
+			if f, ok := Field(v.Field(i), key); ok {
 				return f, true
 			}
 		}

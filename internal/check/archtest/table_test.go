@@ -240,15 +240,15 @@ var layers = []Layer{
 	{"examples/mongod", "what clients of a real server measured, and the scenarios, embedded", nil},
 
 	{"advise/budget", "what a volume really gives: the least of volume, machine and burst", []string{
-		"base/units", "model/volume", "model/catalog", "model/scenario",
+		"base/units", "model/catalog", "model/scenario",
 	}},
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
-		"base/inputerror", "base/jsonerror", "base/safefile", "base/shellword", "base/units", "model/catalog",
-		"model/database", "model/scenario", "advise/budget",
+		"base/inputerror", "base/jsonerror", "base/safefile", "base/shellword", "base/units", "base/yamltree",
+		"model/catalog", "model/database", "model/scenario", "advise/budget",
 	}},
 	{"advise/starter", "the first scenario of a user who has none", []string{"base/units", "model/database"}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
-		"base/inputerror", "base/units", "model/volume", "model/catalog", "model/kernel",
+		"base/inputerror", "base/units", "base/yamltree", "model/volume", "model/catalog", "model/kernel",
 		"model/workload", "model/database", "model/scenario", "model/simulate", "advise/budget",
 	}},
 	{"advise/rollout/steps", "steps forward and back, which can be killed at any moment", nil},
