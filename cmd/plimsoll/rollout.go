@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/base/shellword"
 	"plimsoll/internal/present/results"
 )
@@ -212,7 +213,7 @@ func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout, b
 	report := r.Report()
 	report.Busy = busy
 	// Once begun, a rollout has passed these checks.
-	if report.DryRun = o.dryRun; o.dryRun && report.Direction == rollout.Forward && !r.Begun() {
+	if report.DryRun = o.dryRun; o.dryRun && report.Direction == steps.GoesForward && !r.Begun() {
 		report.Problems = append(report.Problems, r.Problems(ctx)...)
 	}
 	if err := a.show(o.output, report, results.Rollout(report)); err != nil {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"plimsoll/internal/advise/discover"
+	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/etcd/clustertest"
 	"plimsoll/internal/model/scenario"
@@ -91,7 +92,7 @@ func deployed(t *testing.T, c *kubeclient.Client, file, driver, nodes string) {
 			t.Fatal(err)
 		}
 
-		if ready == discover.Replicas(set) {
+		if ready == emit.Replicas(set) {
 			return
 		}
 

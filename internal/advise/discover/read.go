@@ -14,6 +14,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/record/kubeclient"
 )
@@ -103,22 +104,6 @@ func Find(ctx context.Context, c *kubeclient.Client, at Address) (*appsv1.Statef
 		"no StatefulSet %s in namespace %s", at.Name, at.Namespace)
 }
 
-// Replicas returns the specified number of a set's pods.
-func Replicas(set *appsv1.StatefulSet) int {
-	if set.Spec.Replicas == nil {
-		return 1
-	}
-	return int(*set.Spec.Replicas)
-}
-
-// Start returns the ordinal of the first pod.
-func Start(set *appsv1.StatefulSet) int {
-	if set.Spec.Ordinals == nil {
-		return 0
-	}
-	return int(set.Spec.Ordinals.Start)
-}
-
 // ClaimName returns the name of the claim that a set's pod gets from a template.
 func ClaimName(template string, set *appsv1.StatefulSet, ordinal int) string {
 	return fmt.Sprintf("%s-%s-%d", template, set.Name, ordinal)
@@ -128,7 +113,7 @@ func ClaimName(template string, set *appsv1.StatefulSet, ordinal int) string {
 // missing permissions in Denied.
 func Read(ctx context.Context, client *kubeclient.Client, set *appsv1.StatefulSet) (*Objects, error) {
 	objects := &Objects{
-		Set: set, Pods: make([]*corev1.Pod, Replicas(set)), Claims: map[string]*corev1.PersistentVolumeClaim{},
+		Set: set, Pods: make([]*corev1.Pod, emit.Replicas(set)), Claims: map[string]*corev1.PersistentVolumeClaim{},
 		Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
 		Attributes: map[string]*storagev1.VolumeAttributesClass{}, Nodes: map[string]*corev1.Node{},
 		ConfigMaps: map[string]*corev1.ConfigMap{},
@@ -136,7 +121,7 @@ func Read(ctx context.Context, client *kubeclient.Client, set *appsv1.StatefulSe
 
 	ns := set.Namespace
 	for i := range objects.Pods {
-		pod, err := kubeclient.Pods.Get(ctx, client, ns, fmt.Sprintf("%s-%d", set.Name, Start(set)+i))
+		pod, err := kubeclient.Pods.Get(ctx, client, ns, fmt.Sprintf("%s-%d", set.Name, emit.FirstOrdinal(set)+i))
 		if kubeclient.IsMissing(err) {
 			continue
 		}
@@ -152,7 +137,7 @@ func Read(ctx context.Context, client *kubeclient.Client, set *appsv1.StatefulSe
 
 	for i := range set.Spec.VolumeClaimTemplates {
 		for k := range objects.Pods {
-			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, Start(set)+k)
+			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, emit.FirstOrdinal(set)+k)
 			claim, err := kubeclient.Claims.Get(ctx, client, ns, name)
 
 			// A pod may be missing while it is recreated.

@@ -72,7 +72,7 @@ func (d *discovery) volumes() error {
 
 // see reads a member's claim of a template; nil if it does not exist.
 func (d *discovery) see(template string, member int) (*seen, error) {
-	name := ClaimName(template, d.Set, Start(d.Set)+member)
+	name := ClaimName(template, d.Set, emit.FirstOrdinal(d.Set)+member)
 	claim := d.Claims[name]
 	if claim == nil {
 		d.remark("claim %s does not exist", name)

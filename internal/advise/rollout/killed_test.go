@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"plimsoll/internal/advise/rollout/steps"
 )
 
 // A rollout is killed repeatedly at random points, while the machine reboots, starts fail, and clients
@@ -125,7 +127,7 @@ func TestStartedBySupervisor(t *testing.T) {
 func (w *world) undone() bool {
 	folder, state := w.load()
 	defer folder.Close()
-	return state.Direction == Undone
+	return state.Direction == steps.IsUndone
 }
 
 // A rollout killed at any single point can be resumed and undone.

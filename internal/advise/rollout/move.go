@@ -68,7 +68,7 @@ func (v *move) copyThere() error {
 		return err
 	}
 
-	switch err := v.compare(v.to); {
+	switch err := compare(v.log, v.to, v.at); {
 	case err == nil:
 		return nil // an interrupted run has made the copy
 	case errors.Is(err, errDiffer):
@@ -83,24 +83,26 @@ func (v *move) copyThere() error {
 	return moveCopy(v.log, v.to, v.at)
 }
 
-// compare returns nil if a folder is identical to the log, fs.ErrNotExist if there is no such folder,
-// and errDiffer if both are readable but differ.
-func (v *move) compare(dir string) error {
-	if _, err := os.Lstat(dir); err != nil {
-		return err
+// compare returns nil if two folders are identical, fs.ErrNotExist if there is no such folder, and errDiffer
+// if both are readable but differ.
+func compare(a, b string, at func(string)) error {
+	for _, dir := range []string{a, b} {
+		if _, err := os.Lstat(dir); err != nil {
+			return err
+		}
 	}
 
-	a, err := readTree(v.log, v.at)
+	x, err := readTree(a, at)
 	if err != nil {
 		return err
 	}
 
-	b, err := readTree(dir, v.at)
+	y, err := readTree(b, at)
 	if err != nil {
 		return err
 	}
 
-	if err := same(a, b, v.log, dir); err != nil {
+	if err := same(x, y, a, b); err != nil {
 		return fmt.Errorf("%w: %w", errDiffer, err)
 	}
 
@@ -122,7 +124,7 @@ func (v *move) swap() error {
 			return err
 		}
 
-		if err := v.compare(v.to); err != nil {
+		if err := compare(v.log, v.to, v.at); err != nil {
 			return fmt.Errorf("the copy on the new volume is not identical to the log: %w", err)
 		}
 
@@ -200,7 +202,7 @@ func (v *move) swapBack() error {
 		return err
 	}
 
-	switch err := compareWith(old, v.to, v.at); {
+	switch err := compare(old, v.to, v.at); {
 	case err == nil: // the engine never wrote to the new volume
 	// An interrupted swapBack may already have removed the old folder.
 	case errors.Is(err, errDiffer), errors.Is(err, fs.ErrNotExist):
@@ -237,14 +239,6 @@ func (v *move) swapBack() error {
 
 	v.at("exchanged back")
 	return errors.Join(removeLink(old), syncFolder(filepath.Dir(v.log)))
-}
-
-func compareWith(a, b string, at func(string)) error {
-	v := move{log: a, at: at}
-	if _, err := os.Lstat(a); err != nil {
-		return err
-	}
-	return v.compare(b)
 }
 
 // clear removes everything that the move left behind, once the log is back and the engine runs on it.

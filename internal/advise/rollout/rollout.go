@@ -49,7 +49,7 @@ type Rollout struct {
 }
 
 // New prepares a rollout from its state, whether new or already begun. It changes nothing. The error is
-// an *[InputError], an *[database.LackError], or an error in the text of the plan or the site.
+// an *[steps.InputError], an *[database.LackError], or an error in the text of the plan or the site.
 func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error) {
 	rolling := &Rollout{state: state, folder: folder, opt: opt}
 	plan, err := emit.ReadPlan(state.PlanFile, []byte(state.Plan))
@@ -145,8 +145,8 @@ func (r *Rollout) adopt() error {
 
 // course returns the steps with their progress.
 func (r *Rollout) course() *steps.Course {
-	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Save: r.save, Say: r.say, At: r.at,
-		With: r.opt.With}
+	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Direction: &r.state.Direction, Save: r.save,
+		Say: r.say, At: r.at, With: r.opt.With}
 }
 
 // build creates the steps of all members, one member after the other, so that at most one member is
@@ -216,55 +216,33 @@ func (r *Rollout) Run(ctx context.Context) error {
 	}
 
 	defer free()
-
-	// Save before acting: an unwritable state folder must stop the rollout while nothing has
-	// changed.
-	if err := r.save(); err != nil {
-		return err
-	}
-
-	switch r.state.Direction {
-	case Undoing:
-		if err := r.course().Back(ctx); err != nil {
-			return err
-		}
-		return r.turn(Undone)
-	case Finishing:
-		if err := r.course().Finish(ctx); err != nil {
-			return err
-		}
-		return r.turn(Finished)
-	case Forward:
-		return r.course().Forward(ctx)
-	}
-
-	return nil
+	return r.course().Run(ctx)
 }
 
 // Undo restores the deployment to how it was before the rollout.
 func (r *Rollout) Undo(ctx context.Context) error {
 	switch r.state.Direction {
-	case Finishing, Finished:
+	case steps.IsFinishing, steps.IsFinished:
 		return steps.Inputf(
 			"start a new rollout to move the log again", "the rollout is finished: the files needed to undo it were removed")
-	case Undone:
+	case steps.IsUndone:
 		return nil
 	}
-	r.state.Direction = Undoing
+	r.state.Direction = steps.GoesBack
 	return r.Run(ctx)
 }
 
 // Finish removes the old logs, if the recordings proved an improvement or force is set.
 func (r *Rollout) Finish(ctx context.Context, force bool) error {
 	switch {
-	case r.state.Direction == Finished:
+	case r.state.Direction == steps.IsFinished:
 		return nil
-	case r.state.Direction != Forward && r.state.Direction != Finishing:
+	case r.state.Direction != steps.GoesForward && r.state.Direction != steps.IsFinishing:
 		return steps.Inputf("", "the rollout was undone: there is nothing to finish")
 	case !r.Done():
 		return steps.Inputf("run plimsoll rollout --resume", "the rollout is not done yet")
 	// A finish that was already confirmed needs no second confirmation when it resumes.
-	case r.state.Proof != steps.Better && !force && r.state.Direction == Forward:
+	case r.state.Proof != steps.Better && !force && r.state.Direction == steps.GoesForward:
 		proof := r.state.Proof
 		if proof == "" {
 			proof = "not recorded"
@@ -273,17 +251,12 @@ func (r *Rollout) Finish(ctx context.Context, force bool) error {
 			"the old log is kept until the recordings prove an improvement (result: %s)", proof)
 	}
 
-	r.state.Direction = Finishing
+	r.state.Direction = steps.IsFinishing
 	return r.Run(ctx)
 }
 
 // Done reports whether every step is done.
 func (r *Rollout) Done() bool { return r.course().IsDone() }
-
-func (r *Rollout) turn(to string) error {
-	r.state.Direction = to
-	return r.save()
-}
 
 func (r *Rollout) save() error { return r.folder.save(r.state) }
 

@@ -22,23 +22,11 @@ import (
 // Aliases of types in [steps].
 type (
 	Step      = steps.Step
-	StepState = steps.State
 	StepError = steps.StepError
-	// An InputError is an error in the user's input, with a hint on how to fix it.
-	InputError = steps.InputError
 )
 
 // ErrInterrupted means that a rollout stopped at a safe point on request.
 var ErrInterrupted = steps.ErrInterrupted
-
-// Directions of a rollout.
-const (
-	Forward   = steps.GoesForward
-	Undoing   = steps.GoesBack
-	Undone    = steps.IsUndone
-	Finishing = steps.IsFinishing
-	Finished  = steps.IsFinished
-)
 
 const (
 	stateVersion  = 1
@@ -50,15 +38,15 @@ const (
 // A State is the progress of a rollout and everything needed to continue it: the plan and the site as
 // they were when it began. It is stored in one file that is replaced atomically.
 type State struct {
-	Version   int         `json:"version"`
-	Started   time.Time   `json:"started"`
-	PlanFile  string      `json:"plan_file"`
-	Plan      string      `json:"plan"`
-	SiteFile  string      `json:"site_file"`
-	Site      string      `json:"site"`
-	RecordFor string      `json:"record_for"` // length of each recording; "0s" for none
-	Direction string      `json:"direction"`
-	Steps     []StepState `json:"steps"`
+	Version   int           `json:"version"`
+	Started   time.Time     `json:"started"`
+	PlanFile  string        `json:"plan_file"`
+	Plan      string        `json:"plan"`
+	SiteFile  string        `json:"site_file"`
+	Site      string        `json:"site"`
+	RecordFor string        `json:"record_for"` // length of each recording; "0s" for none
+	Direction string        `json:"direction"`
+	Steps     []steps.State `json:"steps"`
 	// Proof is the verdict of comparing the recordings: "better", "worse", ...; "" before. ProofText is
 	// the verdict in a sentence.
 	Proof     string `json:"proof,omitempty"`
@@ -225,7 +213,8 @@ func (f *Folder) Load() (*State, error) {
 
 // check fails if the state has an unknown direction or phase.
 func (s *State) check() error {
-	if !slices.Contains([]string{Forward, Undoing, Undone, Finishing, Finished}, s.Direction) {
+	if !slices.Contains([]string{steps.GoesForward, steps.GoesBack, steps.IsUndone, steps.IsFinishing,
+		steps.IsFinished}, s.Direction) {
 		return fmt.Errorf("unknown direction %q", s.Direction)
 	}
 	for i := range s.Steps {
@@ -254,7 +243,7 @@ func (s *State) Begun() bool {
 }
 
 // Amend replaces the site, to correct its commands or addresses. Members, folders and volumes must stay
-// the same. The error is an *[InputError], or an error in the text.
+// the same. The error is an *[steps.InputError], or an error in the text.
 func (s *State) Amend(file, text string) error {
 	was, err := ParseSite(s.SiteFile, []byte(s.Site))
 	if err != nil {
@@ -282,6 +271,6 @@ func (s *State) Amend(file, text string) error {
 func NewState(planFile, plan, siteFile, site string, recordFor time.Duration) *State {
 	return &State{
 		Version: stateVersion, Started: time.Now().UTC(), PlanFile: planFile, Plan: plan,
-		SiteFile: siteFile, Site: site, RecordFor: recordFor.String(), Direction: Forward,
+		SiteFile: siteFile, Site: site, RecordFor: recordFor.String(), Direction: steps.GoesForward,
 	}
 }

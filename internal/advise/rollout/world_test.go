@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/base/yamltree"
 )
 
@@ -199,7 +200,7 @@ func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err e
 	defer folder.Close()
 
 	if state == nil {
-		state = &State{Version: stateVersion, Direction: Forward}
+		state = &State{Version: stateVersion, Direction: steps.GoesForward}
 	}
 
 	defer func() {
@@ -281,13 +282,13 @@ func (w *world) wholly() {
 	}
 
 	switch {
-	case state.Direction == Undone && (moved || len(remain) > 0):
+	case state.Direction == steps.IsUndone && (moved || len(remain) > 0):
 		w.t.Fatalf("undone, and moved is %v, and there remain %q", moved, remain)
-	case state.Direction == Forward && (!moved || !r.Done() || !slices.Equal(remain, []string{"the-log", "log.plimsoll-old"})):
+	case state.Direction == steps.GoesForward && (!moved || !r.Done() || !slices.Equal(remain, []string{"the-log", "log.plimsoll-old"})):
 		w.t.Fatalf("done is %v, moved is %v, there are %q", r.Done(), moved, remain)
-	case state.Direction == Finished && (!moved || !slices.Equal(remain, []string{"the-log"})):
+	case state.Direction == steps.IsFinished && (!moved || !slices.Equal(remain, []string{"the-log"})):
 		w.t.Fatalf("finished, and moved is %v, and there are %q", moved, remain)
-	case state.Direction == Undoing || state.Direction == Finishing:
+	case state.Direction == steps.GoesBack || state.Direction == steps.IsFinishing:
 		w.t.Fatalf("it still is %s", state.Direction)
 	}
 }

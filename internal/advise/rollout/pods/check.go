@@ -150,7 +150,7 @@ func (r *Rollout) denied(ctx context.Context) (out []error) {
 // unprobed fails if the rollout recreates pods whose readiness does not depend on the database: the next
 // member would go down while the previous one still recovers.
 func (r *Rollout) unprobed() error {
-	if r.state.Change.After == nil || discover.Replicas(r.state.Before) < 2 {
+	if r.state.Change.After == nil || emit.Replicas(r.state.Before) < 2 {
 		return nil
 	}
 	for _, c := range r.state.Before.Spec.Template.Spec.Containers {
@@ -221,7 +221,7 @@ func changeable(grows bool, claim *corev1.PersistentVolumeClaim, o *discover.Obj
 // unused fails if claims for the log already exist, because their contents are unknown. Claims that an
 // earlier rollout labelled are allowed.
 func (r *Rollout) unused(ctx context.Context, template string) (out []error) {
-	for i := range discover.Replicas(r.state.Before) {
+	for i := range emit.Replicas(r.state.Before) {
 		name := r.claimOf(template, i)
 		claim, err := kubeclient.Claims.Get(ctx, r.c, r.at.Namespace, name)
 		switch {

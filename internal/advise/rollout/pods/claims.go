@@ -73,7 +73,7 @@ func (r *Rollout) attributesClasses() (out []*storagev1.VolumeAttributesClass) {
 			continue
 		}
 		out = append(out, ch.Attributes)
-		for i := range discover.Replicas(r.state.Before) {
+		for i := range emit.Replicas(r.state.Before) {
 			if concerns(ch, i) && r.state.Had[r.claimOf(ch.Template, i)] == "" {
 				out = append(out, ch.Old)
 				break
@@ -129,18 +129,13 @@ func (r *Rollout) claim(ch *emit.ClaimChange, member int) steps.Step {
 		Needs:  "every pod is ready, the claim is bound, and its volume is not being modified",
 		Checks: "the claim's status has the new class and size, and pod " + r.pod(member) + " is ready",
 		Undoes: strings.Join(undo, "; "),
-		Require: func(ctx context.Context) error {
-			o, err := r.objects(ctx)
-			if err != nil {
-				return err
-			}
-			claim := o.Claims[name]
+		Require: r.checking(func(o *discover.Objects) []error {
 			out := append(r.unready(o), r.bound(o, ch.Template, member)...)
-			if claim != nil {
+			if claim := o.Claims[name]; claim != nil {
 				out = append(out, changeable(ch.Size != nil, claim, o))
 			}
-			return together(out)
-		},
+			return out
+		}),
 		Do: func(ctx context.Context) error {
 			return r.change(ctx, name, []string{r.state.Had[name], old}, class, ch.Size)
 		},
@@ -263,4 +258,15 @@ func (r *Rollout) objects(ctx context.Context) (*discover.Objects, error) {
 		return nil, err
 	}
 	return discover.Read(ctx, r.c, set)
+}
+
+// checking returns a step's check of the objects, which fails with all the errors that it finds.
+func (r *Rollout) checking(check func(*discover.Objects) []error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		o, err := r.objects(ctx)
+		if err != nil {
+			return err
+		}
+		return together(check(o))
+	}
 }

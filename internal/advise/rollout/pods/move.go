@@ -146,20 +146,14 @@ func (r *Rollout) replace() steps.Step {
 			}
 			return together(r.unready(o))
 		},
-		Do: func(ctx context.Context) error { return r.put(ctx, r.state.Change.After, onDelete) },
-		Check: func(ctx context.Context) error {
-			o, err := r.objects(ctx)
-			if err != nil {
-				return err
-			}
-			return together(r.unready(o))
-		},
+		Do:    func(ctx context.Context) error { return r.put(ctx, r.state.Change.After, onDelete) },
+		Check: r.checking(r.unready),
 		Undo: func(ctx context.Context) error {
 			if err := r.put(ctx, r.state.Before, onDelete); err != nil {
 				return err
 			}
 			// Ascending order, like the rollout: see the package doc.
-			for i := range discover.Replicas(r.state.Before) {
+			for i := range emit.Replicas(r.state.Before) {
 				if err := r.restart(ctx, i, r.state.Before); err != nil {
 					return err
 				}
@@ -189,12 +183,7 @@ func (r *Rollout) renew(member int) steps.Step {
 		Needs:  "every pod is ready, and the StatefulSet was not changed outside this rollout",
 		Checks: "the new pod is ready, and its claims are bound in one zone",
 		Undoes: undo,
-		Require: func(ctx context.Context) error {
-			o, err := r.objects(ctx)
-			if err != nil {
-				return err
-			}
-
+		Require: r.checking(func(o *discover.Objects) []error {
 			out := r.unready(o)
 			if !r.inPlace(o.Set, r.state.Change.After) {
 				out = append(out, r.changed(o.Set))
@@ -204,18 +193,16 @@ func (r *Rollout) renew(member int) steps.Step {
 				out = append(out, r.bound(o, data, member)...)
 			}
 
-			return together(out)
-		},
+			return out
+		}),
 		Do: func(ctx context.Context) error { return r.restart(ctx, member, r.state.Change.After) },
 		Check: func(ctx context.Context) error {
 			if r.state.Change.Log == "" {
 				return nil
 			}
-			o, err := r.objects(ctx)
-			if err != nil {
-				return err
-			}
-			return together(append(r.bound(o, r.state.Change.Log, member), r.oneZone(o, member)...))
+			return r.checking(func(o *discover.Objects) []error {
+				return append(r.bound(o, r.state.Change.Log, member), r.oneZone(o, member)...)
+			})(ctx)
 		},
 		Undo: func(ctx context.Context) error {
 			if r.state.Change.Back == nil {
@@ -258,7 +245,7 @@ func logPaths(set *appsv1.StatefulSet) (from, to string) {
 // revive makes the cluster recreate other pods that are missing. The controller stops at a pod that lacks
 // the claim of a template, and creates none with a higher ordinal. The original set has no such template.
 func (r *Rollout) revive(ctx context.Context, member int) error {
-	for i := range discover.Replicas(r.state.Before) {
+	for i := range emit.Replicas(r.state.Before) {
 		_, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, r.pod(i))
 		if i == member || !kubeclient.IsMissing(err) {
 			continue
@@ -295,19 +282,15 @@ func (r *Rollout) strategy() steps.Step {
 			string(r.state.Before.Spec.UpdateStrategy.Type),
 		Needs:  "every pod is ready and has the new template",
 		Undoes: "nothing: the pods' undo sets it to OnDelete again",
-		Require: func(ctx context.Context) error {
-			o, err := r.objects(ctx)
-			if err != nil {
-				return err
-			}
+		Require: r.checking(func(o *discover.Objects) []error {
 			out := r.unready(o)
 			for i, p := range o.Pods {
 				if p != nil && !fits(p, r.state.Change.After) {
 					out = append(out, fmt.Errorf("pod %s does not have the new template", r.pod(i)))
 				}
 			}
-			return together(out)
-		},
+			return out
+		}),
 		Do: func(ctx context.Context) error {
 			return r.put(ctx, r.state.Change.After, r.state.Before.Spec.UpdateStrategy)
 		},
@@ -393,7 +376,7 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 // outside this rollout.
 func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.StatefulSet) error {
 	return kubeclient.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
-		for i := range discover.Replicas(r.state.Before) {
+		for i := range emit.Replicas(r.state.Before) {
 			pod, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, r.pod(i))
 			if err != nil && !kubeclient.IsMissing(err) {
 				return "", err

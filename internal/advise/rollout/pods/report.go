@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"plimsoll/internal/advise/discover"
+	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout"
 	"plimsoll/internal/advise/rollout/steps"
 )
@@ -29,12 +29,12 @@ func (r *Rollout) Report(ctx context.Context, check bool) *rollout.Report {
 
 // oldLog returns the commands that remove the old logs, one per pod; nil if no log moves.
 func (r *Rollout) oldLog() []string {
-	if r.state.Change.Log == "" || r.state.Direction == Undone {
+	if r.state.Change.Log == "" || r.state.Direction == steps.IsUndone {
 		return nil
 	}
 	from, _ := logPaths(r.state.Change.After)
 	var out []string
-	for i := range discover.Replicas(r.state.Before) {
+	for i := range emit.Replicas(r.state.Before) {
 		out = append(out, fmt.Sprintf("kubectl exec -n %s %s -c %s -- rm -r %s.plimsoll-old", r.at.Namespace,
 			r.pod(i), r.state.Change.Container, from))
 	}

@@ -96,7 +96,8 @@ func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *e
 	}
 
 	rolling.state = &State{Version: stateVersion, Started: time.Now().UTC(), Plan: plan.File,
-		Engine: layout.After.Engine.Name(), Direction: Forward, Before: set, Change: change, Left: []emit.Change{}}
+		Engine: layout.After.Engine.Name(), Direction: steps.GoesForward, Before: set, Change: change,
+		Left: []emit.Change{}}
 	rolling.state.Before.ManagedFields = nil
 	if len(opt.Sources) > 0 {
 		// Recordings of an earlier rollout in that folder must survive.
@@ -154,7 +155,7 @@ func (r *Rollout) attributes(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for k := range r.state.Change.Claims {
 		ch := &r.state.Change.Claims[k]
-		for i := range discover.Replicas(r.state.Before) {
+		for i := range emit.Replicas(r.state.Before) {
 			if ch.Attributes == nil || !concerns(ch, i) {
 				continue
 			}
@@ -177,7 +178,7 @@ func concerns(ch *emit.ClaimChange, member int) bool { return ch.Member == 0 || 
 
 // claimOf returns the name of a member's claim.
 func (r *Rollout) claimOf(template string, member int) string {
-	return discover.ClaimName(template, r.state.Before, discover.Start(r.state.Before)+member)
+	return discover.ClaimName(template, r.state.Before, emit.FirstOrdinal(r.state.Before)+member)
 }
 
 // label marks the claims that the rollout creates.
@@ -214,7 +215,8 @@ func carried(set *appsv1.StatefulSet) metav1.ObjectMeta {
 
 // build creates the steps from the state.
 func (r *Rollout) build() error {
-	r.course = &steps.Course{Say: r.opt.Say, At: r.opt.At, With: " --on " + r.at.String(),
+	r.course = &steps.Course{Direction: &r.state.Direction, Say: r.opt.Say, At: r.opt.At,
+		With: " --on " + r.at.String(),
 		Save: func() error { return r.store.save(context.Background(), r.state) }}
 	rec := r.recordings()
 	r.course.Steps = append(r.course.Steps, r.check())
@@ -224,7 +226,7 @@ func (r *Rollout) build() error {
 	}
 
 	r.course.Steps = append(r.course.Steps, r.classes())
-	n := discover.Replicas(r.state.Before)
+	n := emit.Replicas(r.state.Before)
 	for i := range n {
 		for k := range r.state.Change.Claims {
 			if ch := &r.state.Change.Claims[k]; concerns(ch, i) {
@@ -280,55 +282,33 @@ func (r *Rollout) recordings() *steps.Recordings {
 }
 
 // Run completes the rollout in its direction.
-func (r *Rollout) Run(ctx context.Context) error {
-	switch r.state.Direction {
-	case Forward:
-		if err := r.course.Save(); err != nil {
-			return err
-		}
-		return r.course.Forward(ctx)
-	case Undoing:
-		return r.back(ctx)
-	}
-	return nil
-}
-
-func (r *Rollout) back(ctx context.Context) error {
-	r.state.Direction = Undoing
-	if err := r.course.Save(); err != nil {
-		return err
-	}
-	if err := r.course.Back(ctx); err != nil {
-		return err
-	}
-	r.state.Direction = Undone
-	return r.course.Save()
-}
+func (r *Rollout) Run(ctx context.Context) error { return r.course.Run(ctx) }
 
 // Undo restores the deployment to how it was before the rollout, except that volumes stay larger and new
 // claims remain.
 func (r *Rollout) Undo(ctx context.Context) error {
 	switch r.state.Direction {
-	case Finished:
+	case steps.IsFinished:
 		return steps.Inputf("start a new rollout to change it again", "the rollout is finished")
-	case Undone:
+	case steps.IsUndone:
 		return nil
 	}
-	return r.back(ctx)
+	r.state.Direction = steps.GoesBack
+	return r.Run(ctx)
 }
 
 // Finish ends the rollout, so that another one may begin. It removes nothing.
 func (r *Rollout) Finish() error {
-	if r.state.Direction == Finished {
+	if r.state.Direction == steps.IsFinished {
 		return nil
 	}
-	if r.state.Direction == Undone {
+	if r.state.Direction == steps.IsUndone {
 		return steps.Inputf("start a new one", "the rollout was undone: there is nothing to finish")
 	}
-	if r.state.Direction != Forward || !r.course.IsDone() {
+	if r.state.Direction != steps.GoesForward || !r.course.IsDone() {
 		return steps.Inputf("--resume continues it, --undo undoes it", "the rollout is not done yet")
 	}
-	r.state.Direction = Finished
+	r.state.Direction = steps.IsFinished
 	return r.course.Save()
 }
 
@@ -346,5 +326,5 @@ func (r *Rollout) point(text string) {
 
 // pod returns the name of a member's pod.
 func (r *Rollout) pod(member int) string {
-	return fmt.Sprintf("%s-%d", r.at.Name, discover.Start(r.state.Before)+member)
+	return fmt.Sprintf("%s-%d", r.at.Name, emit.FirstOrdinal(r.state.Before)+member)
 }

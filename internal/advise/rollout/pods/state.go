@@ -17,14 +17,6 @@ import (
 	"plimsoll/internal/record/kubeclient"
 )
 
-// Directions of a rollout.
-const (
-	Forward  = steps.GoesForward
-	Undoing  = steps.GoesBack
-	Undone   = steps.IsUndone
-	Finished = steps.IsFinished
-)
-
 const (
 	stateVersion = 1
 	stateKey     = "state.json"
@@ -61,7 +53,8 @@ type Recorded struct {
 
 // active reports whether the rollout must end before another one can begin.
 func (s *State) active() bool {
-	return s != nil && steps.HasBegun(s.Steps) && s.Direction != Undone && s.Direction != Finished
+	return s != nil && steps.HasBegun(s.Steps) && s.Direction != steps.IsUndone &&
+		s.Direction != steps.IsFinished
 }
 
 // A store keeps the state in a ConfigMap.

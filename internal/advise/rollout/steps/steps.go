@@ -43,7 +43,9 @@ type Course struct {
 	// Stand is the progress of each step. Course updates it in place, and saves it before anything else
 	// happens.
 	Stand []State
-	Save  func() error
+	// Direction is saved with the progress.
+	Direction *string
+	Save      func() error
 	// Say reports progress. At is called at every point where a test may kill the process. Either may be
 	// nil.
 	Say func(text string)
@@ -182,6 +184,33 @@ func (e *StepError) Hint() string {
 
 // ErrInterrupted means that a rollout stopped at a safe point on request.
 var ErrInterrupted = errors.New("interrupted at a safe point")
+
+// Run completes the course in its direction.
+func (c *Course) Run(ctx context.Context) error {
+	if *c.Direction == IsUndone || *c.Direction == IsFinished {
+		return nil
+	}
+
+	// Save before acting: a state that cannot be saved must stop the rollout while nothing has changed.
+	if err := c.Save(); err != nil {
+		return err
+	}
+
+	run, ends := c.Forward, ""
+	switch *c.Direction {
+	case GoesBack:
+		run, ends = c.Back, IsUndone
+	case IsFinishing:
+		run, ends = c.Finish, IsFinished
+	}
+
+	if err := run(ctx); err != nil || ends == "" {
+		return err
+	}
+
+	*c.Direction = ends
+	return c.Save()
+}
 
 // Forward runs every step that is not done yet.
 func (c *Course) Forward(ctx context.Context) error {
