@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -104,25 +103,6 @@ func sizedInPlace(base, grown []scenario.Set) []scenario.Set {
 	return grown
 }
 
-// azureName splits the name of an Azure machine around its size: standard_d and s_v5 for
-// standard_d4s_v5.
-var azureName = regexp.MustCompile(`^(standard_[a-z]+)\d+(.*)$`)
-
-// familyOf returns the family of a machine; its members differ only in size.
-func familyOf(t *catalog.InstanceType) string {
-	switch t.Of() {
-	case "azure":
-		return azureName.ReplaceAllString(t.Name, "$1-$2")
-	case "gcp":
-		if i := strings.LastIndexByte(t.Name, '-'); i > 0 {
-			return t.Name[:i]
-		}
-		return t.Name
-	}
-	family, _, _ := strings.Cut(t.Name, ".")
-	return family
-}
-
 // coresMost bounds the machines that a plan for a new deployment considers, relative to the scenario's.
 const coresMost = 8
 
@@ -130,21 +110,17 @@ const coresMost = 8
 // two cores.
 func (m *spaceMaker) machinesToBuy(now *catalog.InstanceType) []axis {
 	a := axis{path: "host.instance", options: []option{{cost: m.instanceCost(now)}}}
-	own := familyOf(now)
+	own := now.Family()
 
 	all := m.now.Catalog().Instances()
 	for i := range all {
 		t := &all[i]
-		if t.Name == now.Name || t.Of() != now.Of() || familyOf(t) != own || strings.Contains(t.Name, "metal") ||
+		if t.Name == now.Name || t.Of() != now.Of() || t.Family() != own || strings.Contains(t.Name, "metal") ||
 			t.HasEBS != now.HasEBS || t.VCPU < 2 || t.VCPU > coresMost*now.VCPU {
 			continue
 		}
 
-		sets := append([]scenario.Set{{Path: "host.instance", Value: t.Name}}, m.coresOf(t, now)...)
-		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) && !m.barredValue(sets) {
-			a.options = append(a.options, option{sets: sets, need: Online, cost: cost})
-			m.cap(t)
-		}
+		m.addMachine(&a, t, now, Online)
 	}
 
 	return []axis{a}

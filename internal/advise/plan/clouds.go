@@ -214,7 +214,7 @@ func machineLike(known *catalog.Catalog, now *catalog.InstanceType, to *Cloud) s
 	all := known.Instances()
 	for i := range all {
 		t := &all[i]
-		if t.Of() != to.Name || familyOf(t) != familyOf(usual) || strings.Contains(t.Name, "metal") {
+		if t.Of() != to.Name || t.Family() != usual.Family() || strings.Contains(t.Name, "metal") {
 			continue
 		}
 		enough := t.VCPU >= now.VCPU && t.Memory >= now.Memory

@@ -20,14 +20,11 @@ const answeredMin = simulate.AnsweredMin
 
 // A simulator is the evaluator that runs the model.
 type simulator struct {
-	opt        *Options
-	over       *scenario.Scenario // the scenario that the assignments apply to
-	space      *Space
-	want       []scenario.Bound
-	workers    int
-	unbounded  bool                              // every run goes to the end: see [Options]
-	allowBurst bool                              // credits may run out: see [Options]
-	ran        func(took, virtual time.Duration) // see [Options]
+	opt     *Options
+	over    *scenario.Scenario // the scenario that the assignments apply to
+	space   *Space
+	want    []scenario.Bound
+	workers int
 	// present waits for the full run of the current deployment and returns it; nil: there is none
 	present func() *outcome
 
@@ -76,7 +73,7 @@ func (s *simulator) prune(c *candidate) *outcome {
 	}
 
 	// The current deployment runs in any case, because the report shows its figures.
-	if s.unbounded || s.present != nil && c.isPresent() {
+	if s.opt.unbounded || s.present != nil && c.isPresent() {
 		return nil
 	}
 
@@ -208,7 +205,7 @@ func (s *simulator) work(ctx context.Context, task *job) {
 	}
 
 	var opt simulate.Options
-	if len(task.bounds) > 0 && !s.unbounded {
+	if len(task.bounds) > 0 && !s.opt.unbounded {
 		opt.Wanted = &simulate.Wanted{Bounds: task.bounds, Arrivals: s.arrivalsOf(task.candidate, sc)}
 	}
 
@@ -244,10 +241,10 @@ func (s *simulator) judged(j *job, r *simulate.Result) *outcome {
 		saturated: s.isSaturated(r)}
 }
 
-// simulate runs a scenario and passes the time that it took to s.ran, if set.
+// simulate runs a scenario and passes the time that it took to [Options].ran, if set.
 func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario,
 	opt simulate.Options) (*simulate.Result, error) {
-	if s.ran == nil {
+	if s.opt.ran == nil {
 		return simulate.Run(ctx, sc, opt)
 	}
 
@@ -259,7 +256,7 @@ func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario,
 	} else if err == nil {
 		virtual += time.Duration(r.Seconds * 1e9)
 	}
-	s.ran(time.Since(began), virtual)
+	s.opt.ran(time.Since(began), virtual)
 	return r, err
 }
 
@@ -271,7 +268,7 @@ func (s *simulator) judge(r *simulate.Result) string {
 
 // allowed are the kinds of caveats that a plan accepts.
 func (s *simulator) allowed() []string {
-	if s.allowBurst {
+	if s.opt.AllowBurst {
 		return []string{simulate.Burst}
 	}
 	return nil

@@ -346,14 +346,19 @@ func (m *spaceMaker) instances() []axis {
 			continue
 		}
 
-		sets := append([]scenario.Set{{Path: "host.instance", Value: t.Name}}, m.coresOf(t, now)...)
-		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) && !m.barredValue(sets) {
-			ax.options = append(ax.options, option{sets: sets, need: Restart, cost: cost})
-			m.cap(t)
-		}
+		m.addMachine(&ax, t, now, Restart)
 	}
 
 	return []axis{ax}
+}
+
+// addMachine adds a machine as an option, if its price is known and it respects --keep and the target.
+func (m *spaceMaker) addMachine(ax *axis, t, now *catalog.InstanceType, need Need) {
+	sets := append([]scenario.Set{{Path: "host.instance", Value: t.Name}}, m.coresOf(t, now)...)
+	if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) && !m.barredValue(sets) {
+		ax.options = append(ax.options, option{sets: sets, need: need, cost: cost})
+		m.cap(t)
+	}
 }
 
 // coresOf returns the assignment of a larger machine's cores, if the scenario states exactly the cores of

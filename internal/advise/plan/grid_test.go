@@ -48,17 +48,6 @@ func TestExtends(t *testing.T) {
 	}
 }
 
-func TestFamilyOf(t *testing.T) {
-	for _, c := range []struct{ provider, name, want string }{
-		{"", "m6i.xlarge", "m6i"}, {"", "m6i.metal-32xl", "m6i"}, {"gcp", "n2-standard-8", "n2-standard"}, {"gcp", "custom", "custom"},
-		{"azure", "standard_d4s_v5", "standard_d-s_v5"}, {"azure", "standard_d96s_v5", "standard_d-s_v5"}, {"azure", "standard_e4ds_v5", "standard_e-ds_v5"},
-	} {
-		if got := familyOf(&catalog.InstanceType{Provider: c.provider, Name: c.name}); got != c.want {
-			t.Errorf("%s is of %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 // A plan considers larger machines of the family, and others of the size with more storage features. It never
 // takes cores or memory away.
 func TestMachines(t *testing.T) {

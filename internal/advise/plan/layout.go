@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
@@ -274,10 +275,6 @@ func written(v reflect.Value) string {
 		}
 	}
 
-	if d, ok := v.Interface().(units.Duration); ok {
-		return d.Std().String()
-	}
-
 	return fmt.Sprint(v.Interface())
 }
 
@@ -289,22 +286,8 @@ func field(v reflect.Value, key string) reflect.Value {
 		}
 		return reflect.ValueOf(e.Config)
 	}
-
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		switch {
-		case !f.IsExported() || name == "-":
-		case name == key:
-			return v.Field(i)
-		case name == "" && options == "inline":
-			if in := field(v.Field(i), key); in.IsValid() {
-				return in
-			}
-		}
-	}
-
-	return reflect.Value{}
+	f, _ := yamltree.Field(v, key)
+	return f
 }
 
 // entry returns a value from a scenario's ordered mapping, a slice of name and value pairs.

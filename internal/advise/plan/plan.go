@@ -185,7 +185,6 @@ func (p *planner) prepare() error {
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.opt, p.now, p.space, p.want, p.opt.workers())
-	p.sim.unbounded, p.sim.ran, p.sim.allowBurst = p.opt.unbounded, p.opt.ran, p.opt.AllowBurst
 
 	if p.opt.Budget > 0 {
 		// The walk is sorted by price. If even its first entry exceeds the budget, no search can
@@ -382,14 +381,7 @@ func (p *planner) modelError() string {
 // region returns the region whose prices apply: the requested one, or otherwise the default region of the
 // first volume's provider.
 func (p *planner) region() string {
-	provider := "aws"
-	for _, v := range p.now.Volumes {
-		if t, err := catalog.Type(v.Value.Type); err == nil && t.Provider != "any" {
-			provider = t.Provider
-			break
-		}
-	}
-	return cmp.Or(p.opt.Region, catalog.DefaultRegion(provider))
+	return cmp.Or(p.opt.Region, catalog.DefaultRegion(Provider(p.now)))
 }
 
 // nowLayout returns the deployment as written.

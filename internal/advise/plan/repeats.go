@@ -98,7 +98,7 @@ func (r *pastRun) repeatedBy(of *volumeLimits) bool {
 // ruledOut rejects a layout because of another's outcome: the same machine was saturated regardless of
 // the volumes, or the run would repeat that of a rejected layout.
 func (s *simulator) ruledOut(c *candidate) *outcome {
-	if s.unbounded || s.present != nil && c.isPresent() {
+	if s.opt.unbounded || s.present != nil && c.isPresent() {
 		return nil
 	}
 
@@ -128,7 +128,7 @@ func (s *simulator) ruledOut(c *candidate) *outcome {
 // remember records what an outcome rules out. The search calls it in its own order, so that the answer
 // does not depend on the number of workers.
 func (s *simulator) remember(o *outcome) {
-	if o.met || s.unbounded {
+	if o.met || s.opt.unbounded {
 		return
 	}
 	if o.saturated {
@@ -167,7 +167,7 @@ func (s *simulator) pastRunOf(o *outcome) *pastRun {
 func (s *simulator) repeats(o *outcome, more []scenario.Set) bool {
 	r := s.pastRunOf(o)
 	sc, err := s.over.With(append(s.space.sets(o.choice), more...)...)
-	if s.unbounded || r == nil || err != nil {
+	if s.opt.unbounded || r == nil || err != nil {
 		return false
 	}
 	limits, ok := limitsOf(s.space, o.candidate, sc)

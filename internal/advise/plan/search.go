@@ -75,7 +75,7 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 	progress func(runs int, at dollars)) (*searchResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	running := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1),
-		freed: make(chan struct{}, pendingMax)}
+		ended: make(chan *pending, pendingMax)}
 
 	// Speculative runs whose outcomes no longer count must not outlive the search.
 	defer func() {
@@ -85,12 +85,6 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 
 	found := &searchResult{}
 	for {
-		// Free the workers of all finished runs first, so that fill can start the next candidates.
-		for len(running.freed) > 0 {
-			<-running.freed
-			running.running--
-		}
-
 		running.fill(ctx, most-found.runs)
 		if len(running.pending) == 0 {
 			// The queue is empty for one of two reasons: the walk ended, or the next candidate
@@ -101,14 +95,12 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 		}
 
 		first := running.pending[0]
-		select {
-		case <-running.freed: // its outcome waits for an earlier one, but its worker is free now
-			running.running--
+		if !first.ended {
+			running.wait()
 			continue
-		case first.outcome = <-first.done:
-			running.pending = running.pending[1:]
 		}
 
+		running.pending = running.pending[1:]
 		if p := first.outcome.problem; p != nil {
 			return nil, ended(ctx, p)
 		}
@@ -143,14 +135,21 @@ type queue struct {
 	next      *candidate // taken from the walk, but needs a run beyond the limit; nil: take the walk's next
 	pending   []*pending
 	running   int
-	freed     chan struct{} // receives once for each run that ends
+	ended     chan *pending // receives each run that ends
 }
 
 type pending struct {
 	*candidate
 	run     bool
-	done    chan *outcome
+	ended   bool // the outcome is known
 	outcome *outcome
+}
+
+// wait waits until any run ends. Its outcome may have to wait for an earlier one, but its worker is free.
+func (q *queue) wait() {
+	p := <-q.ended
+	p.ended = true
+	q.running--
 }
 
 // fill starts candidates while a worker is free. most is how many runs may still count: it starts no
@@ -171,15 +170,14 @@ func (q *queue) fill(ctx context.Context, most int) {
 		}
 
 		c := q.next
-		started := &pending{candidate: c, done: make(chan *outcome, 1)}
-		o := q.evaluator.prune(c)
-		if o == nil {
-			o = q.evaluator.ruledOut(c)
+		started := &pending{candidate: c, outcome: q.evaluator.prune(c)}
+		if started.outcome == nil {
+			started.outcome = q.evaluator.ruledOut(c)
 		}
 
 		switch {
-		case o != nil:
-			started.done <- o
+		case started.outcome != nil:
+			started.ended = true
 		// Keep the candidate in q.next: if an earlier outcome rules out a pending run, or this
 		// candidate, the search may still decide it without exceeding the limit.
 		case runs >= most:
@@ -189,9 +187,8 @@ func (q *queue) fill(ctx context.Context, most int) {
 			runs++
 			q.running++
 			go func() {
-				o := q.evaluator.run(ctx, c)
-				q.freed <- struct{}{} // before done, so that the worker counts as free once the outcome counts
-				started.done <- o
+				started.outcome = q.evaluator.run(ctx, c)
+				q.ended <- started
 			}()
 		}
 
@@ -213,10 +210,10 @@ func (q *queue) count(p *pending) *outcome {
 	return p.outcome
 }
 
-// drain waits for the runs in progress. freed is buffered, and each run sends exactly once.
+// drain waits for the runs in progress.
 func (q *queue) drain() {
-	for ; q.running > 0; q.running-- {
-		<-q.freed
+	for q.running > 0 {
+		q.wait()
 	}
 }
 
