@@ -24,18 +24,18 @@ func (f *Fitting) blockLayer() {
 	device := f.Device(0)
 	switch fs := kernel.FileSystem(f.FileSystem(device)); fs {
 	case kernel.XFS, kernel.Ext4:
-		f.Add("host.filesystem", word(string(fs)), Measured, "the source reports the file system of %s", device)
+		f.Add("host.filesystem", Word(string(fs)), Measured, "the source reports the file system of %s", device)
 	case "":
-		f.Add("host.filesystem", word(string(kernel.XFS)), Assumed,
+		f.Add("host.filesystem", Word(string(kernel.XFS)), Assumed,
 			"file system; xfs assumed").AsDefault().ToKnow("findmnt")
 	default:
-		f.Add("host.filesystem", word(string(kernel.XFS)), Assumed, "%s has %s, which is not modelled; xfs assumed",
+		f.Add("host.filesystem", Word(string(kernel.XFS)), Assumed, "%s has %s, which is not modelled; xfs assumed",
 			device, fs).AsDefault()
 	}
 
 	for _, s := range []kernel.Scheduler{kernel.NoScheduler, kernel.MQDeadline, kernel.Kyber, kernel.BFQ} {
 		if f.Fact("scheduler."+device) == string(s) {
-			f.Add("host.scheduler", word(string(s)), Measured, "the scheduler of %s", device)
+			f.Add("host.scheduler", Word(string(s)), Measured, "the scheduler of %s", device)
 		}
 	}
 

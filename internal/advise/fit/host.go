@@ -33,7 +33,7 @@ func (f *Fitting) Number(names ...string) float64 {
 func (f *Fitting) host() {
 	if name := f.Fact(rules.FactMachine); name != "" {
 		if _, err := f.opt.Catalog.Instance(name); err == nil {
-			f.Add("host.instance", word(name),
+			f.Add("host.instance", Word(name),
 				Measured, "reported by the source; implies cores, memory and the volumes' shared limits")
 			f.pageCache()
 			return

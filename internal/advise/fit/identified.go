@@ -108,7 +108,7 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 			w.volume, m.Order.Type, strings.Join(names, " or "), w.volume, w.volume)
 	}
 
-	v := w.Add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device,
+	v := w.Add(key+"type", Word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device,
 		w.volume, w.use.why)
 	if len(others) > 0 {
 		v.ToKnow("the provider's console or command line, such as aws ec2 describe-volumes")
@@ -150,7 +150,7 @@ func (w *seenVolume) enterLevel(key string, observed *level, match *candidate, f
 	switch {
 	// The provider's own figures need no inference.
 	case observed.field == "iops" && w.given.IOPS > 0:
-		w.Add(key+observed.field, iops(float64(w.given.IOPS)), Measured, reported)
+		w.Add(key+observed.field, IOPS(float64(w.given.IOPS)), Measured, reported)
 		return
 	case observed.field == "throughput" && w.given.Throughput > 0:
 		w.Add(key+observed.field, ordinary(float64(w.given.Throughput)), Measured, reported)
@@ -159,7 +159,7 @@ func (w *seenVolume) enterLevel(key string, observed *level, match *candidate, f
 
 	chooses, ordered, included, least := product.ChoosesIOPS, float64(match.Order.IOPS),
 		float64(product.IOPSIncluded.Value), match.IOPSLeast
-	as := iops
+	as := IOPS
 	if observed.field == "throughput" {
 		chooses, ordered, included, least = product.ChoosesThroughput, float64(match.Order.Throughput),
 			float64(product.ThroughputIncluded.Value), match.ThroughputLeast
@@ -237,7 +237,7 @@ func (w *seenVolume) calmMedian() float64 {
 
 // enterLocal adds a local disk of the machine.
 func (w *seenVolume) enterLocal(key string) {
-	w.Add(key+"type", word(catalog.LocalType), Measured,
+	w.Add(key+"type", Word(catalog.LocalType), Measured,
 		"device %s is the volume %s: %s. It is a local disk of the machine (%s), which is empty after the machine stops",
 		w.device, w.volume, w.use.why, w.whose)
 	if i := w.instance(); i == nil || i.Disk.Count == 0 {
@@ -270,7 +270,7 @@ func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) 
 		missing = "the recording lacks " + strings.Join(lacks, ", ")
 	}
 
-	v := w.Add(key+"type", word("custom"), w.use.known,
+	v := w.Add(key+"type", Word("custom"), w.use.known,
 		"device %s is the volume %s: %s. Its product cannot be determined: %s. Its limits and latency are as observed",
 		w.device, w.volume, w.use.why, missing)
 	if w.reached() {

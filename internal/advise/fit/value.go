@@ -84,14 +84,11 @@ type Quantity struct {
 	unit   string
 }
 
-// word is a value that is not a number.
-func word(text string) Quantity { return Quantity{text: text, number: math.NaN()} }
-
 // Word returns a value that is not a number, in YAML's syntax.
-func Word(text string) Quantity { return word(text) }
+func Word(text string) Quantity { return Quantity{text: text, number: math.NaN()} }
 
 // Boolean returns true or false as a value.
-func Boolean(b bool) Quantity { return word(strconv.FormatBool(b)) }
+func Boolean(b bool) Quantity { return Word(strconv.FormatBool(b)) }
 
 // Significant rounds to four digits: a rate measured for some minutes is no more precise.
 func Significant(x float64) float64 {
@@ -173,7 +170,11 @@ func Ratio(x float64) Quantity {
 }
 
 // IOPS returns a whole number of requests per second.
-func IOPS(x float64) Quantity { return iops(x) }
+func IOPS(x float64) Quantity {
+	q := Count(x)
+	q.unit = "1/s"
+	return q
+}
 
 // factor returns a percentage without decimals, which may exceed 100.
 func factor(x float64) Quantity {

@@ -101,7 +101,7 @@ func (f *Fitting) levels(limit rules.Limit, rented bool) []level {
 		level
 	}{
 		{rules.DiskOps, rules.EBSVolumeIOPSExceeded, limit.IOPS,
-			level{field: "iops", unit: "IOPS", as: iops, sold: limit.SoldIOPS}},
+			level{field: "iops", unit: "IOPS", as: IOPS, sold: limit.SoldIOPS}},
 		{rules.DiskMoved, rules.EBSVolumeThroughputExceeded, limit.Throughput,
 			level{field: "throughput", as: throughput, sold: limit.SoldThroughput}},
 	} {
@@ -221,12 +221,6 @@ func (w *seenVolume) atLimit() timeline.Mask {
 	return at
 }
 
-func iops(x float64) Quantity {
-	q := Count(x)
-	q.unit = "1/s"
-	return q
-}
-
 func unit(u string) string {
 	if u == "" {
 		return ""
@@ -308,7 +302,7 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(),
 		like.Read.Latency().Mean().Std().Seconds()
 	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
-	w.Add(key+"latency.like", word(likeType), Assumed,
+	w.Add(key+"latency.like", Word(likeType), Assumed,
 		"latency distribution of single requests: counters only give one-second means; assumed as for %s",
 		likeType).
 		ToKnow("plimsoll probe, or the volume's NVMe log page 0xD0")

@@ -108,7 +108,7 @@ func (f *Fitting) Connections(why string) {
 
 // Skew adds the assumed distribution of keys, which metrics cannot show.
 func (f *Fitting) Skew() {
-	f.Add("workload.keys.distribution", word("uniform"), Assumed,
+	f.Add("workload.keys.distribution", Word("uniform"), Assumed,
 		"distribution of accesses to keys; uniform assumed, so the number of keys is an effective number: with hot keys it is lower").AsDefault()
 }
 

@@ -251,19 +251,29 @@ func (k kind) read(a, b *side) (found *pair, inBefore, inAfter bool) {
 	return found, inBefore, inAfter
 }
 
-// reading reads a figure and returns the signals that it used, in order.
-func (s *side) reading(of func(*side) measure) (m measure, signals []string) {
+// reading reads a figure and returns the names of the signals that it used, in order.
+func (s *side) reading(of func(*side) measure) (m measure, names []string) {
+	for _, signal := range s.signals(func() { m = of(s) }) {
+		if !slices.Contains(names, signal.Name) {
+			names = append(names, signal.Name)
+		}
+	}
+	return m, names
+}
+
+// signals returns the measured signals that a function reads, in order. It intercepts the lookup.
+func (s *side) signals(read func()) (out []*rules.Signal) {
 	tracks := s.c.Tracks
 	defer func() { s.c.Tracks = tracks }()
-	// Record which signals the figure reads, by intercepting the lookup.
 	s.c.Tracks = func(signal *rules.Signal) []timeline.Track {
-		out := tracks(signal)
-		if len(out) > 0 && !slices.Contains(signals, signal.Name) {
-			signals = append(signals, signal.Name)
+		all := tracks(signal)
+		if len(all) > 0 && !slices.Contains(out, signal) {
+			out = append(out, signal)
 		}
-		return out
+		return all
 	}
-	return of(s), signals
+	read()
+	return out
 }
 
 // alike reports whether two measures can be joined: histograms must have the same classes.

@@ -94,35 +94,47 @@ func equalCells(x, y []float64, shift int) (n int, equal bool) {
 const cellsMin = 60
 
 // longEnough refuses recordings that are too short for any verdict.
-func longEnough(a, b *side) error { return cmp.Or(enough(a, b), enough(b, a)) }
+func longEnough(a, b *side) error { return cmp.Or(a.tooShort(b), b.tooShort(a)) }
 
-// enough refuses one side's recording if it is too short for any verdict.
-func enough(s, other *side) error {
+// tooShort refuses a recording that is too short for any verdict.
+func (s *side) tooShort(other *side) error {
+	_, err := s.lacks(other)
+	return err
+}
+
+// lacks returns why a recording is too short for any verdict, and how long it has to be; nil and 0 if it is
+// long enough.
+func (s *side) lacks(other *side) (least time.Duration, why error) {
 	step := s.c.Grid.StepSeconds()
 	length := units.Seconds(float64(s.c.Grid.N) * step)
+	atLeast := func(seconds float64) time.Duration { return time.Duration(math.Ceil(seconds)) * time.Second }
 
 	switch {
 	case s.cut.cycles && s.cut.n < unitsMin:
-		return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
-			units.Seconds((unitsMin+1)*s.cycle())),
+		return atLeast((unitsMin + 2) * s.cycle()), refuse(
+			"record at least "+units.Seconds((unitsMin+1)*s.cycle())+", ideally twice as long",
 			"%s is too short: its %s contain %s of %s, but %d are needed", s.word, length, wholeCycles(s.cut.n),
 			units.Seconds(s.cut.usual*step), unitsMin)
 	case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
-		return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
-			units.Seconds((unitsMin+1)*other.cut.usual*step)),
+		return atLeast((unitsMin + 1) * other.cut.usual * other.c.Grid.StepSeconds()), refuse(
+			"record at least "+units.Seconds((unitsMin+1)*other.cut.usual*step)+", ideally twice as long",
 			"%s is too short: %s, but the recording %s has checkpoints every %s, and %d times that is needed", s.word,
 			length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
 	case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
-		return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2,
-			usualCycles(recorded(s, other), unitsMin+2)),
+		// Twice as long may then contain two checkpoints.
+		return atLeast(2 * float64(s.c.Grid.N) * step), refuse(
+			fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2,
+				usualCycles(recorded(s, other), unitsMin+2)),
 			"%s is too short: in its %s %s, but %d whole checkpoint cycles are needed", s.word, length,
 			begun(s.cut.begun), unitsMin)
 	case s.c.Grid.N < cellsMin:
-		return refuse(fmt.Sprintf("record at least %s, ideally ten times as long", units.Seconds(cellsMin*step)),
+		return atLeast((cellsMin + 1) * step), refuse(
+			"record at least "+units.Seconds(cellsMin*step)+", ideally ten times as long",
 			"%s is too short: %d intervals of %s, but %d are needed", s.word, s.c.Grid.N,
 			units.Seconds(step), cellsMin)
 	}
-	return nil
+
+	return 0, nil
 }
 
 // cycle returns the length of a cycle in seconds for advice: the larger of the usual length and the
@@ -147,22 +159,8 @@ func Least(ctx context.Context, in, beside []recording.Reader, opt Options) (tim
 		}
 	}
 	s.cut, other.cut = cut(s.c, other.c)
-	return s.least(other), nil
-}
-
-func (s *side) least(other *side) time.Duration {
-	step, least := s.c.Grid.StepSeconds(), 0.0
-	switch {
-	case s.cut.cycles && s.cut.n < unitsMin:
-		least = (unitsMin + 2) * s.cycle()
-	case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
-		least = (unitsMin + 1) * other.cut.usual * other.c.Grid.StepSeconds()
-	case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
-		least = 2 * float64(s.c.Grid.N) * step // may then contain two checkpoints
-	case s.c.Grid.N < cellsMin:
-		least = (cellsMin + 1) * step
-	}
-	return time.Duration(math.Ceil(least)) * time.Second
+	least, _ := s.lacks(other) // why does not matter: a recording is extended
+	return least, nil
 }
 
 // recorded returns the engines that the recordings are of; all if they are of none.

@@ -3,11 +3,11 @@ package prove
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/record/timeline"
 )
 
 // sameResolution is the maximum factor by which the sampling periods of a signal may differ between the
@@ -25,8 +25,8 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	}
 
 	after := b.reads()
-	for s := range a.reads() {
-		if !after[s] {
+	for _, s := range a.reads() {
+		if !slices.Contains(after, s) {
 			continue
 		}
 		x, y := a.c.ResolutionS(s), b.c.ResolutionS(s)
@@ -55,28 +55,18 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 
 // reads returns the measured signals from which a side's latencies and stalled time are read. Means over
 // time do not depend on the sampling period, so their signals are not included.
-func (s *side) reads() map[*rules.Signal]bool {
-	out := map[*rules.Signal]bool{}
-	tracks := s.c.Tracks
-	defer func() { s.c.Tracks = tracks }()
-	s.c.Tracks = func(signal *rules.Signal) []timeline.Track {
-		all := tracks(signal)
-		if len(all) > 0 {
-			out[signal] = true
-		}
-		return all
-	}
-
-	for _, k := range kinds(s.c.Pack) {
-		for _, w := range k.ways {
-			if k.felt {
-				w.of(s)
+func (s *side) reads() []*rules.Signal {
+	return s.signals(func() {
+		for _, k := range kinds(s.c.Pack) {
+			for _, w := range k.ways {
+				if k.felt {
+					w.of(s)
+				}
 			}
 		}
-	}
 
-	diagnose.AtThreshold(s.c, s.c.Time.SlowFromS) // records the signals that the detectors read
-	return out
+		diagnose.AtThreshold(s.c, s.c.Time.SlowFromS) // records the signals that the detectors read
+	})
 }
 
 // seconds rounds a period up to whole milliseconds, as grids have them.

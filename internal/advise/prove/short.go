@@ -23,7 +23,7 @@ func short(a, b *side, opt Options) (*Short, error) {
 		return nil, err
 	}
 
-	out := &Short{Text: why.text, Hint: why.hint, Before: enough(a, b) != nil, After: enough(b, a) != nil}
+	out := &Short{Text: why.text, Hint: why.hint, Before: a.tooShort(b) != nil, After: b.tooShort(a) != nil}
 
 	// A side without a whole cycle is one unit: enough for its values.
 	for _, s := range []*side{a, b} {
