@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"plimsoll/internal/base/inputerror"
@@ -37,13 +39,10 @@ const (
 // Check reports impossible settings, each with its limit and the nearest legal value.
 func (c *Config) Check() inputerror.List {
 	var problems inputerror.List
-	if c.Cores < 1 || c.Cores > coresMax {
-		problems = append(problems, inputerror.Problem{
-			Field: "cores", Text: fmt.Sprintf("a host cannot have %d cores", c.Cores),
-			Limit: fmt.Sprintf("1 to %d", coresMax), Source: assumed,
-			Nearest: fmt.Sprint(min(max(c.Cores, 1), coresMax)),
-		})
-	}
+	bounded(&problems, "cores", c.Cores, 1, coresMax, strconv.Itoa, inputerror.Problem{
+		Text: fmt.Sprintf("a host cannot have %d cores", c.Cores), Limit: fmt.Sprintf("1 to %d", coresMax),
+		Source: assumed,
+	})
 
 	if q := c.CPUQuota; q != 0 && !(q >= quotaMin && q <= coresMax) {
 		nearest := quotaMin
@@ -82,13 +81,10 @@ func (c *Config) Check() inputerror.List {
 		duration(&problems, "writeback_interval", c.WritebackInterval, intervalMin)
 	}
 
-	if c.Wakeup < 0 || c.Wakeup > units.Duration(wakeupMax) {
-		problems = append(problems, inputerror.Problem{
-			Field: "wakeup", Text: fmt.Sprintf("a core cannot take %v to wake up", c.Wakeup.Std()),
-			Limit: "0s to " + wakeupMax.String(), Source: assumed,
-			Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
-		})
-	}
+	bounded(&problems, "wakeup", c.Wakeup.Std(), 0, wakeupMax, time.Duration.String, inputerror.Problem{
+		Text:  fmt.Sprintf("a core cannot take %v to wake up", c.Wakeup.Std()),
+		Limit: "0s to " + wakeupMax.String(), Source: assumed,
+	})
 
 	if c.FileSystem != XFS && c.FileSystem != Ext4 {
 		problems = append(problems, inputerror.Problem{
@@ -98,13 +94,10 @@ func (c *Config) Check() inputerror.List {
 	}
 
 	c.checkMounting(&problems)
-	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
-		problems = append(problems, inputerror.Problem{
-			Field: "writeback_depth", Text: fmt.Sprintf("%d requests is out of range", c.WritebackDepth),
-			Limit: fmt.Sprintf("0 (no bound) to %d", depthMax), Source: assumed,
-			Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
-		})
-	}
+	bounded(&problems, "writeback_depth", c.WritebackDepth, 0, depthMax, strconv.Itoa, inputerror.Problem{
+		Text:  fmt.Sprintf("%d requests is out of range", c.WritebackDepth),
+		Limit: fmt.Sprintf("0 (no bound) to %d", depthMax), Source: assumed,
+	})
 
 	count(&problems, "wbt_lat_usec", c.WbtLatUsec, wbtMax, "microseconds", block+", wbt_lat_usec")
 	count(&problems, "nr_requests", c.NrRequests, requestsMax, "requests", block+", nr_requests")
@@ -121,32 +114,32 @@ func (c *Config) Check() inputerror.List {
 	return problems
 }
 
-func size(l *inputerror.List, field string, n, least, most units.Size, source string) {
-	if n < least || n > most {
-		*l = append(*l, inputerror.Problem{
-			Field: field, Text: fmt.Sprintf("%s is out of range", n.Exact()),
-			Limit: least.Exact() + " to " + most.Exact(), Source: source, Nearest: min(max(n, least), most).Exact(),
-		})
+// bounded adds a problem if a setting is not within its bounds, with the nearest legal value.
+func bounded[T cmp.Ordered](l *inputerror.List, field string, x, least, most T, show func(T) string,
+	p inputerror.Problem) {
+	if x < least || x > most {
+		p.Field, p.Nearest = field, show(min(max(x, least), most))
+		*l = append(*l, p)
 	}
+}
+
+func size(l *inputerror.List, field string, n, least, most units.Size, source string) {
+	bounded(l, field, n, least, most, units.Size.Exact, inputerror.Problem{
+		Text: n.Exact() + " is out of range", Limit: least.Exact() + " to " + most.Exact(), Source: source,
+	})
 }
 
 func count(l *inputerror.List, field string, n, most int, of, source string) {
-	if n < 0 || n > most {
-		*l = append(*l, inputerror.Problem{
-			Field: field, Text: fmt.Sprintf("%d %s is out of range", n, of),
-			Limit: fmt.Sprintf("0 to %d", most), Source: source, Nearest: fmt.Sprint(min(max(n, 0), most)),
-		})
-	}
+	bounded(l, field, n, 0, most, strconv.Itoa, inputerror.Problem{
+		Text: fmt.Sprintf("%d %s is out of range", n, of), Limit: fmt.Sprintf("0 to %d", most), Source: source,
+	})
 }
 
 func duration(l *inputerror.List, field string, d, least units.Duration) {
-	if d < least || d > timeMax {
-		*l = append(*l, inputerror.Problem{
-			Field: field, Text: fmt.Sprintf("%v is out of range", d.Std()),
-			Limit: fmt.Sprintf("%v to %v", least.Std(), timeMax.Std()), Source: sysctl + "; a day is assumed",
-			Nearest: min(max(d, least), timeMax).Std().String(),
-		})
-	}
+	bounded(l, field, d.Std(), least.Std(), timeMax.Std(), time.Duration.String, inputerror.Problem{
+		Text:  fmt.Sprintf("%v is out of range", d.Std()),
+		Limit: fmt.Sprintf("%v to %v", least.Std(), timeMax.Std()), Source: sysctl + "; a day is assumed",
+	})
 }
 
 // ratio rejects NaN too: every comparison with NaN is false. NaN's nearest legal value is the

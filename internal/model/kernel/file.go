@@ -155,7 +155,7 @@ func (f *File) Sync(done vtime.Handler, arg uint64) {
 	j.done, j.arg = done, arg
 	j.stats.Submitted = h.clock.Now()
 	j.journal, f.allocated = f.allocated, false
-	h.tag(j)
+	j.tag()
 	h.waiting.begin(h.clock.Now())
 	h.advance(i)
 }

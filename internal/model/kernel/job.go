@@ -102,7 +102,7 @@ func (h *Host) advance(index int) {
 			return
 		}
 
-		h.untag(job)
+		job.tagged = nil
 		h.close(job, max(now, job.file.writeback))
 		job.phase = journal
 

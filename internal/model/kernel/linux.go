@@ -116,8 +116,7 @@ type Host struct {
 	waiting    pressure
 	sharesAt   vtime.Instant // number of the period up to which devices' shares are aged
 	jobs       []job
-	idle       []int       // numbers of finished jobs
-	tags       []*dirtyMap // for syncs to come
+	idle       []int // numbers of finished jobs
 
 	requestPages int64 // pages in one request
 }

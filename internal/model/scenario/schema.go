@@ -95,20 +95,17 @@ var quantities = map[reflect.Type]map[string]any{
 	reflect.TypeFor[units.Duration](): written(`^([0-9][0-9.,_]*\s*(ns|us|µs|ms|s|min|m|h|d)?)+$`,
 		"60s", "10ms"),
 	reflect.TypeFor[units.Frequency](): written(`^[0-9][0-9.,_]*\s*(/(s|min|h|d))?$`, "2000/s"),
-	reflect.TypeFor[units.Ratio]():     mixed(`^[0-9.]+\s*%?$`, "5%", "0.05"),
+	reflect.TypeFor[units.Ratio]():     written(`^[0-9.]+\s*%?$`, "5%", "0.05"),
 	reflect.TypeFor[units.USD]():       written(`^\$?[0-9.]+(\s*USD)?$`, "500USD"),
-	reflect.TypeFor[catalog.IOPS]():    mixed(`^[0-9][0-9.,_]*k?(/s)?$`, "16000", "16k"),
-	reflect.TypeFor[catalog.Scale]():   mixed(`^[0-9.]+\s*%?$`, "150%"),
-	reflect.TypeFor[workload.Count]():  mixed(`^[0-9][0-9.,_]*\s*[kMG]?$`, "150k"),
+	reflect.TypeFor[catalog.IOPS]():    written(`^[0-9][0-9.,_]*k?(/s)?$`, "16000", "16k"),
+	reflect.TypeFor[catalog.Scale]():   written(`^[0-9.]+\s*%?$`, "150%"),
+	reflect.TypeFor[workload.Count]():  written(`^[0-9][0-9.,_]*\s*[kMG]?$`, "150k"),
 	reflect.TypeFor[random.Seed]():     {"type": "integer", "minimum": 0},
 }
 
 func written(pattern string, examples ...string) map[string]any {
 	return map[string]any{"type": []string{"string", "number"}, "pattern": pattern, "examples": examples}
 }
-
-// mixed is the schema of a text that may also be a plain number.
-func mixed(pattern string, examples ...string) map[string]any { return written(pattern, examples...) }
 
 // of returns the schema of a type.
 func (m *schemaMaker) of(t reflect.Type) map[string]any {
@@ -117,7 +114,7 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	}
 
 	if q, ok := quantities[t]; ok {
-		return copied(q)
+		return maps.Clone(q)
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return map[string]any{"type": []string{"string", "number"}}
@@ -145,12 +142,6 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	}
 
 	return map[string]any{"type": "string"}
-}
-
-func copied(in map[string]any) map[string]any {
-	out := map[string]any{}
-	maps.Copy(out, in)
-	return out
 }
 
 // words returns the words that a text field accepts, if it accepts only a few.

@@ -52,33 +52,16 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	}
 
 	meter.classify()
-	span := float64(o.End-o.From) / 1e9
+	meter.arrivals, meter.unanswered, meter.refused = o.Asked, max(o.Asked-answered, 0), o.Refused
 	cycles := cyclesIn(o.Cycles, o.From)
-	result := &Result{
-		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
-		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
-		Seconds: span, WarmupSeconds: float64(o.From) / 1e9, OpenLoop: !sc.Workloads().IsClosed(),
-		AskedPerSec: float64(o.Asked) / span, DonePerSec: float64(meter.doneInside) / span,
-		Unanswered: max(o.Asked-answered, 0), Refused: o.Refused,
-		Checkpoints: sumCycles(cycles, meter),
-		Volumes:     o.Volumes, Waits: []WaitResult{}, Host: o.Host,
-		EngineFigures: map[string]*float64{}, FigureUnits: map[string]string{}, Series: o.Series,
-	}
+	result := meter.result(sc, cycles)
+	result.Volumes, result.Waits, result.Host, result.Series = o.Volumes, []WaitResult{}, o.Host, o.Series
+	result.EngineFigures, result.FigureUnits = map[string]*float64{}, map[string]string{}
 
 	// A real engine does not report the dirty bytes of each cycle.
 	result.Checkpoints.DirtyBytesMax = nil
-	if !result.OpenLoop {
-		result.AskedPerSec = result.DonePerSec
-	}
-
-	period := result.Checkpoints.PeriodSeconds
-	result.Writes, result.Reads = meter.sorted.Writes.Class(period), meter.sorted.Reads.Class(period)
 	bill(result, sc)
 	result.Objectives = objectives(sc, result)
-
-	for _, w := range sc.Warnings {
-		result.Warnings = append(result.Warnings, w.Problem.Error())
-	}
 
 	if result.Series != nil {
 		result.Series.latencies(meter)

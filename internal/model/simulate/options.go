@@ -11,8 +11,6 @@ type Options struct {
 	// Record receives the series, one batch for each minute of virtual time; nil: none are kept.
 	// Run does not close it.
 	Record recording.Writer
-	// Epoch is the time in the recording at which the run begins. Zero: 2026-01-01 00:00 UTC.
-	Epoch time.Time
 	// Progress, if not nil, receives the virtual time as it passes, including the warm-up.
 	Progress func(done, total time.Duration)
 	// Series says whether the result holds series over time, for plots.
@@ -22,15 +20,8 @@ type Options struct {
 	Wanted *Wanted
 }
 
-// epochDefault is when runs begin. It is fixed, so that the same run gives the same bytes.
-var epochDefault = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func (o *Options) epoch() time.Time {
-	if o.Epoch.IsZero() {
-		return epochDefault
-	}
-	return o.Epoch
-}
+// epoch is when runs begin in recordings. It is fixed, so that the same run gives the same bytes.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Bounds on what a run keeps.
 const (

@@ -43,7 +43,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	m.cycles, m.drawn, m.watch = s.engine.Cycles, opt.Series, newWatch(opt.Wanted, from)
 	c.driver = newDriver(load, s, m, load.Open(sc.Seed), load.Closed(sc.Seed), end)
 
-	p, err := newSampler(s, m, load.Writes(), opt.Record, opt.epoch().UnixMilli())
+	p, err := newSampler(s, m, load.Writes(), opt.Record)
 	if err != nil {
 		return fail(err)
 	}
@@ -58,7 +58,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	}
 
 	if opt.Record != nil {
-		opt.Record.Source(origin(sc, p, opt.epoch(), from))
+		opt.Record.Source(origin(sc, p, from))
 	}
 
 	return summarise(sc, s, m, p, opt.Series), nil
@@ -124,7 +124,7 @@ func report(progress func(done, total time.Duration), at, end vtime.Instant) {
 }
 
 // origin describes where the recording comes from.
-func origin(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant) recording.Source {
+func origin(sc *scenario.Scenario, p *sampler, from vtime.Instant) recording.Source {
 	facts := map[string]string{
 		"seed":                    strconv.FormatUint(uint64(sc.Seed), 10),
 		"engine_model":            sc.Engine.Name(),

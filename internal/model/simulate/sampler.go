@@ -37,7 +37,6 @@ type sampler struct {
 	hostDirty    []float64
 
 	writer  recording.Writer
-	epochMs int64
 	batch   recording.Batch
 	samples int64
 }
@@ -52,7 +51,7 @@ type volumeTrack struct {
 	series                     []float64 // busy share, a cell each
 }
 
-// The counters of a device in linux.Host.Metrics, in their order from the first.
+// The counters of a device in kernel.Host.Metrics, in their order from the first.
 const (
 	diskReads = iota
 	diskWrites
@@ -64,10 +63,8 @@ const (
 	diskQueued
 )
 
-func newSampler(sys *system, measured *meter, writes units.Ratio, writer recording.Writer,
-	epochMs int64) (*sampler, error) {
+func newSampler(sys *system, measured *meter, writes units.Ratio, writer recording.Writer) (*sampler, error) {
 	out := &sampler{system: sys, from: measured.from, step: int(measured.series.Step / 1e9), writer: writer,
-		epochMs: epochMs,
 		dirtyAt: -1}
 	cells := len(measured.series.Cells)
 	out.engineDirty, out.hostDirty = make([]float64, cells), make([]float64, cells)
@@ -155,7 +152,7 @@ func (p *sampler) sample(ctx context.Context) error {
 	}
 
 	// Prometheus timestamps are in milliseconds, virtual time is in nanoseconds.
-	p.batch.TimesMs = append(p.batch.TimesMs, p.epochMs+int64(now)/1e6)
+	p.batch.TimesMs = append(p.batch.TimesMs, epoch.UnixMilli()+int64(now)/1e6)
 	for i, x := range p.row {
 		p.batch.Columns[i].Values = append(p.batch.Columns[i].Values, x)
 	}

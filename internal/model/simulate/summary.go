@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/vtime"
@@ -15,29 +16,10 @@ import (
 // summarise makes the result of a completed run.
 func summarise(sc *scenario.Scenario, sys *system, measured *meter, samples *sampler, series bool) *Result {
 	measured.finish()
-	span := float64(measured.end-measured.from) / 1e9
 	cycles := cyclesIn(sys.engine.Cycles(), measured.from)
-	result := &Result{
-		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
-		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
-		Seconds: span, WarmupSeconds: float64(measured.from) / 1e9,
-		OpenLoop:   !sc.Workloads().IsClosed(),
-		DonePerSec: float64(measured.doneInside) / span,
-		Unanswered: measured.unanswered, Refused: measured.refused,
-		Checkpoints: sumCycles(cycles, measured),
-		Host:        HostResult{Machine: machine(sc), DirtyBytesMax: samples.hostDirtyMax},
-		ModelError:  errorBar(sc),
-	}
-
-	result.AskedPerSec = float64(measured.arrivals) / span
-
-	// A closed loop requests the next operation only when one completes.
-	if !result.OpenLoop {
-		result.AskedPerSec = result.DonePerSec
-	}
-
-	period := result.Checkpoints.PeriodSeconds
-	result.Writes, result.Reads = measured.sorted.Writes.Class(period), measured.sorted.Reads.Class(period)
+	result := measured.result(sc, cycles)
+	span := result.Seconds
+	result.Host, result.ModelError = HostResult{Machine: machine(sc), DirtyBytesMax: samples.hostDirtyMax}, errorBar(sc)
 	result.Volumes = sumVolumes(sys, samples, span)
 	result.Waits = sumWaits(measured, &result.Writes.All)
 	result.EngineFigures, result.FigureUnits = sys.figures()
@@ -46,10 +28,6 @@ func summarise(sc *scenario.Scenario, sys *system, measured *meter, samples *sam
 	result.Caveats = caveats(sc, result, len(cycles))
 	result.Objectives = objectives(sc, result)
 	result.Mattered = sys.mattered()
-
-	for _, w := range sc.Warnings {
-		result.Warnings = append(result.Warnings, w.Problem.Error())
-	}
 
 	if text := processorText(result); text != "" {
 		result.Warnings = append(result.Warnings, text)
@@ -60,6 +38,31 @@ func summarise(sc *scenario.Scenario, sys *system, measured *meter, samples *sam
 	}
 
 	return result
+}
+
+// result returns what was measured of clients and checkpoints, in simulated and in real runs.
+func (m *meter) result(sc *scenario.Scenario, cycles []database.Cycle) *Result {
+	span := float64(m.end-m.from) / 1e9
+	out := &Result{
+		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
+		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
+		Seconds: span, WarmupSeconds: float64(m.from) / 1e9, OpenLoop: !sc.Workloads().IsClosed(),
+		AskedPerSec: float64(m.arrivals) / span, DonePerSec: float64(m.doneInside) / span,
+		Unanswered: m.unanswered, Refused: m.refused, Checkpoints: sumCycles(cycles, m),
+	}
+
+	// A closed loop requests the next operation only when one completes.
+	if !out.OpenLoop {
+		out.AskedPerSec = out.DonePerSec
+	}
+
+	period := out.Checkpoints.PeriodSeconds
+	out.Writes, out.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
+	for _, w := range sc.Warnings {
+		out.Warnings = append(out.Warnings, w.Problem.Error())
+	}
+
+	return out
 }
 
 func machine(sc *scenario.Scenario) string {
@@ -216,30 +219,27 @@ func (s *system) figures() (values map[string]*float64, unit map[string]string) 
 // Figure returns the value, in seconds, that an objective such as "write_p99" or "checkpoint"
 // limits. nil: it was not measured.
 func (r *Result) Figure(name string) *float64 {
-	w, d := &r.Writes.All, &r.Reads.All
-	switch name {
-	case "write_p50":
-		return w.P50Seconds
-	case "write_p95":
-		return w.P95Seconds
-	case "write_p99":
-		return w.P99Seconds
-	case "write_p999":
-		return w.P999Seconds
-	case "write_max":
-		return w.MaxSeconds
-	case "read_p50":
-		return d.P50Seconds
-	case "read_p95":
-		return d.P95Seconds
-	case "read_p99":
-		return d.P99Seconds
-	case "read_p999":
-		return d.P999Seconds
-	case "read_max":
-		return d.MaxSeconds
-	case "checkpoint":
+	if name == "checkpoint" {
 		return r.Checkpoints.MaxSeconds
+	}
+
+	kind, figure, _ := strings.Cut(name, "_")
+	of := &r.Writes.All
+	if kind == "read" {
+		of = &r.Reads.All
+	}
+
+	switch figure {
+	case "p50":
+		return of.P50Seconds
+	case "p95":
+		return of.P95Seconds
+	case "p99":
+		return of.P99Seconds
+	case "p999":
+		return of.P999Seconds
+	case "max":
+		return of.MaxSeconds
 	}
 
 	return nil

@@ -222,10 +222,10 @@ func (c *checker) meanSize() units.Size {
 		}
 		return b.full()
 	}
-	d := Document{Size: c.Document.Size, Uniform: c.Document.Uniform, Quantiles: c.Document.Quantiles}
+	d := c.Document.fixed()
 	if len(d.Quantiles) == 1 || len(d.Quantiles) > quantilesMax ||
 		(d.Uniform != nil && d.Uniform.From > d.Uniform.To) {
 		return 0
 	}
-	return newDocuments(&d, 0, 0).mean()
+	return newDocuments(d, 0, 0).mean()
 }

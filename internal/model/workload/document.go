@@ -47,6 +47,11 @@ func newDocuments(d *Document, count Count, seed random.Seed) *documents {
 	return out
 }
 
+// fixed returns the documents without updates and growth.
+func (d *Document) fixed() *Document {
+	return &Document{Size: d.Size, Uniform: d.Uniform, Quantiles: d.Quantiles}
+}
+
 // quantile returns the size at a share, geometrically between the quantiles around it: low x
 // (high/low)^t, where the power is computed bit by bit of t with square roots, which IEEE 754
 // defines to the bit.

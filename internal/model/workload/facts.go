@@ -51,8 +51,7 @@ func (w *Workload) DocumentSize() units.Size {
 	if w.spec.Buckets != nil {
 		return w.spec.Buckets.full()
 	}
-	return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform,
-		Quantiles: w.spec.Document.Quantiles}, 0, 0).mean()
+	return newDocuments(w.spec.Document.fixed(), 0, 0).mean()
 }
 
 // Sizes returns how large each document is when the run begins, for callers that create them.
@@ -61,8 +60,7 @@ func (w *Workload) DocumentSize() units.Size {
 func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {
 	b := w.spec.Buckets
 	if b == nil {
-		return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform,
-			Quantiles: w.spec.Document.Quantiles}, 0, seed).original
+		return newDocuments(w.spec.Document.fixed(), 0, seed).original
 	}
 
 	full, newest, open := b.full(), b.full(), uint64(0)
