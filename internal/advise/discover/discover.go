@@ -83,8 +83,9 @@ func Discover(ctx context.Context, c *kubeclient.Client, opt Options) (*Found, e
 		container: container, by: by, catalog: opt.Catalog,
 		Found: &Found{
 			Version: 1, Cluster: c.Host, Namespace: set.Namespace, StatefulSet: set.Name, Container: container.Name,
-			Name: cmp.Or(opt.Name, set.Name), Engine: e.Key, Members: emit.Replicas(set), Templates: map[string]string{},
-			Remarks: []string{},
+			Name: cmp.Or(opt.Name, set.Name), Engine: e.Key, Members: emit.Replicas(set),
+			Templates: map[string]string{},
+			Remarks:   []string{},
 		},
 	}
 

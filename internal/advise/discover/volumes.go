@@ -178,7 +178,8 @@ func (d *discovery) volume(key string, volume *seen) {
 			volume.class, volume.driver)
 	}
 
-	if product := knownType(all.Type); product {
+	known := knownType(all.Type)
+	if known {
 		d.add(key+"type", fit.Word(all.Type), fit.Declared, "%s", from(volume.changed.Type != ""))
 	} else {
 		d.custom(key, volume, all.Type)
@@ -189,7 +190,7 @@ func (d *discovery) volume(key string, volume *seen) {
 		volume.claim.Name, capacity.String())
 
 	// The other figures only make sense for a known product.
-	if !knownType(all.Type) {
+	if !known {
 		return
 	}
 

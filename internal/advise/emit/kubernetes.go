@@ -227,7 +227,8 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 	var names []string
 	for i := range Replicas(c.set.manifest) {
 		if d.member == 0 || d.member == i+1 {
-			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, FirstOrdinal(c.set.manifest)+i))
+			ordinal := FirstOrdinal(c.set.manifest) + i
+			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, ordinal))
 		}
 	}
 

@@ -74,9 +74,9 @@ func (f *Fitting) NoDevices() error {
 
 // A flow is the I/O of a device.
 type flow struct {
-	device       string
-	bytes, ops   float64 // means per second
-	bytesOf, ofS []float64
+	device     string
+	bytes, ops float64 // means per second
+	bytesOf    []float64
 }
 
 func names(flows []flow) []string {
@@ -95,7 +95,7 @@ func (f *Fitting) traffic() []flow {
 		dev := t.Labels.Get("device")
 		ops := f.For(rules.DiskOps, "device", dev)
 		if m := timeline.Mean(t.Values); ops != nil && m > 0 {
-			out = append(out, flow{dev, m, timeline.Mean(ops), t.Values, ops})
+			out = append(out, flow{dev, m, timeline.Mean(ops), t.Values})
 		}
 	}
 

@@ -19,7 +19,8 @@ func summarise(sc *scenario.Scenario, sys *system, measured *meter, samples *sam
 	cycles := cyclesIn(sys.engine.Cycles(), measured.from)
 	result := measured.result(sc, cycles)
 	span := result.Seconds
-	result.Host, result.ModelError = HostResult{Machine: machine(sc), DirtyBytesMax: samples.hostDirtyMax}, errorBar(sc)
+	result.Host = HostResult{Machine: machine(sc), DirtyBytesMax: samples.hostDirtyMax}
+	result.ModelError = errorBar(sc)
 	result.Volumes = sumVolumes(sys, samples, span)
 	result.Waits = sumWaits(measured, &result.Writes.All)
 	result.EngineFigures, result.FigureUnits = sys.figures()

@@ -121,7 +121,7 @@ type Document struct {
 	// Growth is how much larger each update makes its document, up to Largest. Documents inserted
 	// during the run keep their size.
 	Growth  units.Size `yaml:"growth,omitempty"`
-	Largest units.Size `yaml:"largest,omitempty"` // default 16 MiB, which is BSON's limit limit
+	Largest units.Size `yaml:"largest,omitempty"` // default 16 MiB, which is BSON's limit
 }
 
 // A SizeRange is a smallest and a largest size.
