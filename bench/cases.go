@@ -85,26 +85,19 @@ func want150(path string) (func(string) bool, error) {
 	}
 
 	defer f.Close()
-	for s := ftdc.NewScanner(files[0], f); ; {
-		e, err := s.Next()
-		if err != nil {
-			return nil, err
-		}
-
-		// The first document of a file is metadata, without metrics.
-		if e.Chunk == nil {
-			continue
-		}
-
-		wanted := map[string]bool{}
-		for i := 0; i < e.Chunk.Schema.Len(); i += max(1, e.Chunk.Schema.Len()/150) {
-			if l, ok := names.Metric(e.Chunk.Schema.Path(i)); ok {
-				wanted[l.Get("__name__")] = true
-			}
-		}
-
-		return func(name string) bool { return wanted[name] }, nil
+	c, err := ftdc.NewScanner(files[0], f).Next()
+	if err != nil {
+		return nil, err
 	}
+
+	wanted := map[string]bool{}
+	for i := 0; i < c.Schema.Len(); i += max(1, c.Schema.Len()/150) {
+		if l, ok := names.Metric(c.Schema.Path(i)); ok {
+			wanted[l.Get("__name__")] = true
+		}
+	}
+
+	return func(name string) bool { return wanted[name] }, nil
 }
 
 // inflate reads the files and inflates each chunk into the same memory: the least that any reader

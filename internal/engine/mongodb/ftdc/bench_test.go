@@ -154,14 +154,12 @@ func survey(tb testing.TB, path string) (schema *Schema, size int64) {
 		}
 
 		size += info.Size()
-		for s := NewScanner(name, f); schema == nil; {
-			e, err := s.Next()
+		if schema == nil {
+			c, err := NewScanner(name, f).Next()
 			if err != nil {
 				tb.Fatal(err)
 			}
-			if e.Chunk != nil {
-				schema = e.Chunk.Schema
-			}
+			schema = c.Schema
 		}
 
 		f.Close()
@@ -190,7 +188,7 @@ func inflateAll(tb testing.TB, path string) {
 				break
 			}
 			if d.kind == docChunk {
-				if _, err := inf.inflate(d.payload()); err != nil {
+				if _, err := inf.inflate(d.payload); err != nil {
 					tb.Fatal(err)
 				}
 			}

@@ -8,29 +8,14 @@ import (
 	"iter"
 	"math"
 	"math/big"
-)
 
-// kind is a BSON element type (bsonspec.org, version 1.1).
-type kind byte
-
-const (
-	kindDouble    kind = 0x01
-	kindString    kind = 0x02
-	kindDocument  kind = 0x03
-	kindArray     kind = 0x04
-	kindBinary    kind = 0x05
-	kindBool      kind = 0x08
-	kindDate      kind = 0x09
-	kindInt32     kind = 0x10
-	kindTimestamp kind = 0x11
-	kindInt64     kind = 0x12
-	kindDecimal   kind = 0x13
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // An element is one field of a document. Its key and value are slices of the document's bytes, with
 // validated lengths.
 type element struct {
-	kind  kind
+	kind  bson.Type
 	key   []byte
 	value []byte
 	at    int // offset of value in the bytes the walk began with
@@ -83,7 +68,7 @@ func lookup(doc []byte, path ...string) (element, bool) {
 		if len(path) == 1 {
 			return e, true
 		}
-		if e.kind != kindDocument && e.kind != kindArray {
+		if e.kind != bson.TypeEmbeddedDocument && e.kind != bson.TypeArray {
 			return element{}, false
 		}
 		return lookup(e.value, path[1:]...)
@@ -93,7 +78,7 @@ func lookup(doc []byte, path ...string) (element, bool) {
 
 // nextElement reads the element at b[pos], which must end by b[end].
 func nextElement(b []byte, pos, end int) (e element, next int, err error) {
-	e.kind = kind(b[pos])
+	e.kind = bson.Type(b[pos])
 	n := bytes.IndexByte(b[pos+1:end], 0)
 	if n < 0 {
 		return e, 0, fmt.Errorf("offset %d: field name without its closing zero byte", pos)
@@ -112,34 +97,35 @@ func nextElement(b []byte, pos, end int) (e element, next int, err error) {
 func clip(key []byte) []byte { return key[:min(len(key), 80)] }
 
 // valueLen returns the length of a BSON value that starts at doc[0]. of is its type.
-func valueLen(of kind, doc []byte) (int, error) {
+func valueLen(of bson.Type, doc []byte) (int, error) {
 	size := 0
 	switch of {
-	case kindDouble, kindDate, kindTimestamp, kindInt64:
+	case bson.TypeDouble, bson.TypeDateTime, bson.TypeTimestamp, bson.TypeInt64:
 		size = 8
-	case kindBool:
+	case bson.TypeBoolean:
 		size = 1
-	case kindInt32:
+	case bson.TypeInt32:
 		size = 4
-	case kindDecimal:
+	case bson.TypeDecimal128:
 		size = 16
-	case kindDocument, kindArray:
+	case bson.TypeEmbeddedDocument, bson.TypeArray:
 		return documentLen(doc)
-	case 0x06, 0x0A, 0xFF, 0x7F: // undefined, null, min key, max key
-	case 0x07: // object id
+	case bson.TypeUndefined, bson.TypeNull, bson.TypeMinKey, bson.TypeMaxKey:
+	case bson.TypeObjectID:
 		size = 12
 	// Types of variable length start with their length in 4 bytes.
-	case kindString, 0x0D, 0x0E, 0x0C, kindBinary, 0x0F:
+	case bson.TypeString, bson.TypeJavaScript, bson.TypeSymbol, bson.TypeDBPointer, bson.TypeBinary,
+		bson.TypeCodeWithScope:
 		if len(doc) < 4 {
 			return 0, errShort
 		}
 
 		n := int64(int32(binary.LittleEndian.Uint32(doc)))
 		switch of {
-		case kindBinary:
+		case bson.TypeBinary:
 			n += 5 // length, subtype
-		case 0x0F: // the length of code with scope includes itself
-		case 0x0C: // pointer: a string, then an object id
+		case bson.TypeCodeWithScope: // its length includes itself
+		case bson.TypeDBPointer: // a string, then an object id
 			n += 4 + 12
 		default:
 			n += 4
@@ -151,7 +137,7 @@ func valueLen(of kind, doc []byte) (int, error) {
 		}
 
 		return int(n), nil
-	case 0x0B: // regular expression: two C strings
+	case bson.TypeRegex: // two C strings
 		for range 2 {
 			n := bytes.IndexByte(doc[size:], 0)
 			if n < 0 {
@@ -172,7 +158,7 @@ func valueLen(of kind, doc []byte) (int, error) {
 
 // text returns a string element's value, "" for other kinds.
 func (e element) text() string {
-	if e.kind != kindString || len(e.value) < 5 {
+	if e.kind != bson.TypeString || len(e.value) < 5 {
 		return ""
 	}
 	return string(e.value[4 : len(e.value)-1])
@@ -188,21 +174,21 @@ func (e element) integer() int64 { return metricValue(e.kind, e.value) }
 // is the result of x86-64's conversion. (A server on ARM saturates; its deltas then start from
 // another value, which differs by a constant.) A decimal128 is rounded to even. A timestamp is two
 // metrics; this one is its seconds.
-func metricValue(k kind, v []byte) int64 {
+func metricValue(k bson.Type, v []byte) int64 {
 	switch k {
-	case kindDouble:
+	case bson.TypeDouble:
 		return truncate(math.Float64frombits(binary.LittleEndian.Uint64(v)))
-	case kindDate, kindInt64:
+	case bson.TypeDateTime, bson.TypeInt64:
 		return int64(binary.LittleEndian.Uint64(v))
-	case kindInt32:
+	case bson.TypeInt32:
 		return int64(int32(binary.LittleEndian.Uint32(v)))
-	case kindBool:
+	case bson.TypeBoolean:
 		if v[0] != 0 {
 			return 1
 		}
-	case kindTimestamp:
+	case bson.TypeTimestamp:
 		return int64(binary.LittleEndian.Uint32(v[4:]))
-	case kindDecimal:
+	case bson.TypeDecimal128:
 		return decimalInteger(v)
 	}
 
@@ -221,21 +207,14 @@ func truncate(f float64) int64 {
 // integer, ties to even. A value that does not fit becomes the least int64, the "invalid" result of
 // the conversion.
 func decimalInteger(v []byte) int64 {
-	lo, hi := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
-	if hi>>61&3 == 3 {
-		// Infinity, NaN, or a coefficient over 34 digits, which counts as zero.
-		if hi>>59&15 == 15 {
-			return math.MinInt64
-		}
-		return 0
+	d := bson.NewDecimal128(binary.LittleEndian.Uint64(v[8:]), binary.LittleEndian.Uint64(v))
+	coefficient, exp, err := d.BigInt()
+	if err != nil { // infinity or NaN
+		return math.MinInt64
 	}
 
-	exp := int(hi>>49&0x3fff) - 6176 // the bias of decimal128
-	coefficient := new(big.Int).SetUint64(hi & (1<<49 - 1))
-	coefficient.Lsh(coefficient, 64).Or(coefficient, new(big.Int).SetUint64(lo))
-
 	switch {
-	case coefficient.Sign() == 0 || coefficient.Cmp(pow10(34)) >= 0 || exp < -36:
+	case coefficient.Sign() == 0 || coefficient.CmpAbs(pow10(34)) >= 0 || exp < -36:
 		return 0 // over 34 digits counts as zero; below 10^-2 rounds to it
 	case exp > 18:
 		return math.MinInt64
@@ -244,15 +223,11 @@ func decimalInteger(v []byte) int64 {
 	case exp < 0:
 		div := pow10(-exp)
 		q, r := new(big.Int).QuoRem(coefficient, div, new(big.Int))
-		switch half := r.Lsh(r, 1).Cmp(div); {
-		case half > 0, half == 0 && q.Bit(0) == 1:
-			q.Add(q, big.NewInt(1))
+		sign := int64(coefficient.Sign())
+		if half := r.Lsh(r, 1).CmpAbs(div); half > 0 || half == 0 && q.Bit(0) == 1 {
+			q.Add(q, big.NewInt(sign))
 		}
 		coefficient = q
-	}
-
-	if hi>>63 != 0 {
-		coefficient.Neg(coefficient)
 	}
 
 	if !coefficient.IsInt64() {

@@ -222,13 +222,13 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 		case d.kind != docChunk:
 			// Metadata come before the chunks that they describe, so they are read here, in file
 			// order.
-			in.capture.learn(readMetadata(d), false)
+			in.capture.learn(Identify(d.payload), false)
 			continue
 		}
 
 		j := job{file: in.stream.file, offset: d.offset, date: d.date, first: in.chunks == 0}
 		in.chunks++
-		j.data = append(data[:0], d.payload()...)
+		j.data = append(data[:0], d.payload...)
 
 		n, err := inflatedLen(j.data)
 		if err != nil {

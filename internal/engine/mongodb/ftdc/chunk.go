@@ -102,19 +102,8 @@ func (c *Chunk) Column(i int) ([]int64, error) {
 	return c.columns[i], nil
 }
 
-// Times returns the sample times in milliseconds since the Unix epoch, as stored. They are out of
-// order if the server's clock was set back.
-func (c *Chunk) Times() ([]int64, error) {
-	if c.Schema.timeAt < 0 {
-		return nil, errNoTime
-	}
-	col, err := c.Column(c.Schema.timeAt)
-	if err != nil || len(col) == c.samples {
-		return col, err
-	}
-	all := make([]int64, c.samples)
-	fill(all, col[0])
-	return all, nil
-}
+// Times returns the sample times in milliseconds since the Unix epoch. They are out of order if the
+// server's clock was set back.
+func (c *Chunk) Times() ([]int64, error) { return c.times(nil) }
 
 var errNoTime = errors.New(`no sample times: the reference document has no date named "start"`)

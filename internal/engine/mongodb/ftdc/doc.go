@@ -10,8 +10,8 @@
 // other numbers and drops non-numeric values. metrics.interim is the chunk in progress and may be
 // torn.
 //
-// [Open] returns a capture as a source of time series. [NewScanner] returns one file's chunks and
-// metadata exactly as stored.
+// [Open] returns a capture as a source of time series. [NewScanner] returns one file's chunks exactly
+// as stored.
 //
 // # What makes it fast
 //

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"plimsoll/internal/record/recording"
 )
@@ -94,14 +95,10 @@ type Section struct {
 func Join(sections ...Section) []byte {
 	b := make([]byte, 4)
 	for _, s := range sections {
-		b = append(b, byte(kindDocument))
+		b = append(b, byte(bson.TypeEmbeddedDocument))
 		b = append(append(append(b, s.Name...), 0), s.Answer...)
 	}
 	b = append(b, 0)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)))
 	return b
 }
-
-// Identify extracts the facts about a server from a document with any of the sections buildInfo,
-// hostInfo, getCmdLineOpts, getParameter and serverStatus.
-func Identify(doc []byte) Metadata { return identity(doc) }

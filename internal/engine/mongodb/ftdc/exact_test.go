@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"pgregory.net/rapid"
 
 	"plimsoll/internal/engine/mongodb/ftdctest"
@@ -83,7 +84,7 @@ func (w walk) value(v any) any {
 	case ftdctest.Date:
 		return ftdctest.Date(w.int64(int64(v)))
 	case ftdctest.Timestamp:
-		return ftdctest.Timestamp{Seconds: uint32(w.int64(int64(v.Seconds))), Increment: uint32(w.int64(int64(v.Increment)))}
+		return ftdctest.Timestamp{T: uint32(w.int64(int64(v.T))), I: uint32(w.int64(int64(v.I)))}
 	case ftdctest.Doc:
 		return w.doc(v)
 	case ftdctest.Array:
@@ -152,7 +153,7 @@ func TestExact(t *testing.T) {
 func decodeAll(t interface{ Fatal(...any) }, file []byte) (samples [][]int64) {
 	s := NewScanner("test", bytes.NewReader(file))
 	for {
-		e, err := s.Next()
+		c, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			return samples
 		}
@@ -161,17 +162,13 @@ func decodeAll(t interface{ Fatal(...any) }, file []byte) (samples [][]int64) {
 			t.Fatal(err)
 		}
 
-		if e.Chunk == nil {
-			continue
-		}
-
 		first := len(samples)
-		for range e.Chunk.Samples() {
-			samples = append(samples, make([]int64, 0, e.Chunk.Schema.Len()))
+		for range c.Samples() {
+			samples = append(samples, make([]int64, 0, c.Schema.Len()))
 		}
 
-		for i := range e.Chunk.Schema.Len() {
-			col, err := e.Chunk.Column(i)
+		for i := range c.Schema.Len() {
+			col, err := c.Column(i)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,17 +245,17 @@ func TestMetricValue(t *testing.T) {
 		{int32(-5), -5},
 		{true, 1},
 		{ftdctest.Date(-7), -7},
-		{ftdctest.Timestamp{Seconds: 5, Increment: 9}, 5},
-		{ftdctest.Decimal{Low: 42, High: 0x3040 << 48}, 42},           // 42E0
-		{ftdctest.Decimal{Low: 425, High: 0x303E << 48}, 42},          // 42.5: the tie goes to even
-		{ftdctest.Decimal{Low: 435, High: 0x303E << 48}, 44},          // 43.5
-		{ftdctest.Decimal{Low: 4251, High: 0x303C << 48}, 43},         // 42.51
-		{ftdctest.Decimal{Low: 42, High: 0x3044 << 48}, 4200},         // 42E2
-		{ftdctest.Decimal{Low: 42, High: 0xB040 << 48}, -42},          // sign
-		{ftdctest.Decimal{Low: 1, High: 0x3068 << 48}, math.MinInt64}, // 1E20
-		{ftdctest.Decimal{Low: 0, High: 0x7800 << 48}, math.MinInt64}, // infinity
-		{ftdctest.Decimal{Low: 0, High: 0x7C00 << 48}, math.MinInt64}, // not a number
-		{ftdctest.Decimal{Low: 5, High: 0}, 0},                        // 5E-6176
+		{ftdctest.Timestamp{T: 5, I: 9}, 5},
+		{bson.NewDecimal128(0x3040<<48, 42), 42},           // 42E0
+		{bson.NewDecimal128(0x303E<<48, 425), 42},          // 42.5: the tie goes to even
+		{bson.NewDecimal128(0x303E<<48, 435), 44},          // 43.5
+		{bson.NewDecimal128(0x303C<<48, 4251), 43},         // 42.51
+		{bson.NewDecimal128(0x3044<<48, 42), 4200},         // 42E2
+		{bson.NewDecimal128(0xB040<<48, 42), -42},          // sign
+		{bson.NewDecimal128(0x3068<<48, 1), math.MinInt64}, // 1E20
+		{bson.NewDecimal128(0x7800<<48, 0), math.MinInt64}, // infinity
+		{bson.NewDecimal128(0x7C00<<48, 0), math.MinInt64}, // not a number
+		{bson.NewDecimal128(0, 5), 0},                      // 5E-6176
 	} {
 		doc := ftdctest.Doc{{Key: "v", Value: tt.value}}.Marshal()
 		e, ok := lookup(doc, "v")
@@ -306,7 +303,7 @@ func TestServerMix(t *testing.T) {
 	var columns, constant, deltas, zeros, decreases, gauges, one, two, three, others int
 	s := NewScanner("server", &b)
 	for {
-		e, err := s.Next()
+		c, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -315,8 +312,8 @@ func TestServerMix(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		for i := range e.Chunk.Schema.Len() {
-			col, err := e.Chunk.Column(i)
+		for i := range c.Schema.Len() {
+			col, err := c.Column(i)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,24 +10,18 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-const (
-	// MaxInflated limits a chunk's inflated bytes, as the server's own reader does
-	// (src/mongo/db/ftdc/decompressor.cpp). The stated length is checked against it before anything
-	// is inflated, and a stream that exceeds its stated length is an error. So a chunk's memory is
-	// known from its header.
-	MaxInflated = 10_000_000
-	// inflateFirst is an inflater's initial memory. It grows with the bytes that arrive, not with
-	// the stated length. A typical chunk inflates to 150 to 250 KB.
-	inflateFirst = 256 << 10
-	// inflateKeep is the most memory kept for the next chunk; an unusually large buffer is dropped.
-	inflateKeep = 8 << 20
-)
+// MaxInflated limits a chunk's inflated bytes, as the server's own reader does
+// (src/mongo/db/ftdc/decompressor.cpp). The stated length is checked against it before anything
+// is inflated, and a stream that exceeds its stated length is an error. So a chunk's memory is
+// known from its header.
+const MaxInflated = 10_000_000
 
-// An inflater inflates chunks one after the other, reusing its memory.
+// An inflater inflates chunks one after the other, reusing its memory, which grows with the bytes that
+// arrive, not with the stated length.
 type inflater struct {
 	src  bytes.Reader
 	zlib io.ReadCloser
-	buf  []byte
+	buf  bytes.Buffer
 }
 
 // inflatedLen returns the inflated length that a chunk states.
@@ -49,10 +43,6 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 		return nil, err
 	}
 
-	if len(f.buf) > inflateKeep {
-		f.buf = nil
-	}
-
 	f.src.Reset(data[4:])
 	if f.zlib == nil {
 		f.zlib, err = zlib.NewReader(&f.src)
@@ -65,27 +55,20 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 		return nil, errors.New("cannot be decompressed: it does not begin like zlib data")
 	}
 
-	got := 0
-	for {
-		// Reading one extra byte detects a longer stream and makes the reader verify the checksum.
-		if space := min(want+1, max(2*got, inflateFirst)); len(f.buf) < space+deltaPad {
-			f.buf = append(make([]byte, 0, space+deltaPad), f.buf[:got]...)[:space+deltaPad]
-		}
-
-		n, err := f.zlib.Read(f.buf[got:min(want+1, len(f.buf)-deltaPad)])
-		got += n
-		switch {
-		case got > want:
-			return nil, fmt.Errorf("inflates to more than the %d bytes it states", want)
-		case errors.Is(err, io.EOF) && got == want:
-			clear(f.buf[got : got+deltaPad])
-			return f.buf[:got+deltaPad], nil
-		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("inflates to %d bytes, but states %d", got, want)
-		case errors.Is(err, zlib.ErrChecksum):
-			return nil, errors.New("cannot be decompressed: its checksum is wrong")
-		case err != nil:
-			return nil, fmt.Errorf("cannot be decompressed: damaged or torn after %d of %d bytes", got, want)
-		}
+	// Reading one extra byte detects a longer stream and makes the reader verify the checksum.
+	f.buf.Reset()
+	got, err := f.buf.ReadFrom(io.LimitReader(f.zlib, int64(want)+1))
+	switch {
+	case got > int64(want):
+		return nil, fmt.Errorf("inflates to more than the %d bytes it states", want)
+	case errors.Is(err, zlib.ErrChecksum):
+		return nil, errors.New("cannot be decompressed: its checksum is wrong")
+	case err != nil:
+		return nil, fmt.Errorf("cannot be decompressed: damaged or torn after %d of %d bytes", got, want)
+	case got < int64(want):
+		return nil, fmt.Errorf("inflates to %d bytes, but states %d", got, want)
 	}
+
+	f.buf.Write(make([]byte, deltaPad))
+	return f.buf.Bytes(), nil
 }

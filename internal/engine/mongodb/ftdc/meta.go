@@ -5,7 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"plimsoll/internal/engine/mongodb/names"
 )
@@ -13,13 +14,10 @@ import (
 // Metadata is the content of a document of type 0 or 2: the server's identity and settings, not its
 // state.
 type Metadata struct {
-	Date time.Time
 	// Version and Host are empty if the document does not have them.
 	Version, Host string
 	// Facts are settings by name: those in names.Server.
 	Facts map[string]string
-	// Delta means that missing parameters kept their values.
-	Delta bool
 }
 
 // inSections looks up a path at the top level and in each section.
@@ -36,21 +34,10 @@ func inSections(doc []byte, path string) (element, bool) {
 	return element{}, false
 }
 
-// readMetadata extracts the facts from a document of type 0 or 2.
-func readMetadata(d document) Metadata {
-	m := identity(d.payload())
-	m.Date = d.date
-	if d.kind == docMetadataDelta {
-		// count 0 starts over with all settings; later documents contain only changes.
-		e, ok := lookup(d.raw, "count")
-		m.Delta = ok && e.integer() != 0
-	}
-	return m
-}
-
-// identity extracts the facts from the inner document of metadata, or from a chunk's reference
-// document, which has a few of them in serverStatus.
-func identity(doc []byte) Metadata {
+// Identify extracts the facts about a server from a document with any of the sections buildInfo,
+// hostInfo, getCmdLineOpts, getParameter and serverStatus: the content of metadata, a chunk's reference
+// document, or a running server's answers.
+func Identify(doc []byte) Metadata {
 	metadata := Metadata{Facts: map[string]string{}}
 	first := func(paths []string) string {
 		for _, path := range paths {
@@ -108,17 +95,17 @@ func limited(s string) string {
 // scale unless that is 0.
 func (e element) setting(scale float64) string {
 	switch e.kind {
-	case kindString:
+	case bson.TypeString:
 		return limited(e.text())
-	case kindBool:
+	case bson.TypeBoolean:
 		return strconv.FormatBool(e.value[0] != 0)
-	case kindDouble:
+	case bson.TypeDouble:
 		f := math.Float64frombits(binary.LittleEndian.Uint64(e.value))
 		if scale != 0 {
 			return strconv.FormatInt(truncate(f*scale), 10)
 		}
 		return strconv.FormatFloat(f, 'g', -1, 64)
-	case kindInt32, kindInt64:
+	case bson.TypeInt32, bson.TypeInt64:
 		if scale != 0 {
 			return strconv.FormatInt(truncate(float64(e.integer())*scale), 10)
 		}

@@ -39,8 +39,7 @@ type order struct {
 
 // An admission describes the new part of a chunk's samples.
 type admission struct {
-	keep    []int // indices into the times; nil: all from lo on
-	lo      int
+	keep    []int // indices into the times
 	gaps    []gap
 	back    *gap // the clock was set back from .from to .to
 	dropped int  // samples not kept because of that
@@ -48,7 +47,7 @@ type admission struct {
 
 // admit accepts the times of the next chunk.
 func (o *order) admit(times []int64) admission {
-	admitted := admission{lo: len(times)}
+	var admitted admission
 	repeated := slices.Contains(o.recent, times[0])
 	if !repeated {
 		o.recent = append(o.recent, times[0])
@@ -57,36 +56,22 @@ func (o *order) admit(times []int64) admission {
 		}
 	}
 
-	if !o.begun {
+	first := !o.begun
+	if first {
 		o.begun, o.last = true, times[0]
-		admitted.lo = 0
-	} else if i := slices.IndexFunc(times, func(t int64) bool { return t > o.last }); i >= 0 {
-		admitted.lo = i
-	}
-
-	// A repeated chunk is normal after a crash: the interim file is also in the archive.
-	if admitted.lo > 0 && !repeated {
-		admitted.back = &gap{o.last, times[0]}
-		admitted.dropped = admitted.lo
-	}
-
-	if admitted.lo == len(times) {
-		return admitted
 	}
 
 	o.diffs = o.diffs[:0]
 	newest := o.last
-
-	// keep stays nil while the times increase, which is almost always.
-	for i := admitted.lo; i < len(times); i++ {
-		t := times[i]
-		if t <= newest && (i > admitted.lo || t < newest) { // the very first time equals newest
-			if admitted.keep == nil {
-				admitted.keep = make([]int, 0, len(times))
-				for k := admitted.lo; k < i; k++ {
-					admitted.keep = append(admitted.keep, k)
-				}
-			}
+	for i, t := range times {
+		switch {
+		case t > newest:
+			o.diffs = append(o.diffs, t-newest)
+		case first && i == 0:
+		// A repeated chunk is normal after a crash: the interim file is also in the archive.
+		case repeated && len(admitted.keep) == 0:
+			continue
+		default:
 			if admitted.back == nil {
 				admitted.back = &gap{newest, t}
 			}
@@ -94,14 +79,7 @@ func (o *order) admit(times []int64) admission {
 			continue
 		}
 
-		if admitted.keep != nil {
-			admitted.keep = append(admitted.keep, i)
-		}
-
-		if t > newest {
-			o.diffs = append(o.diffs, t-newest)
-		}
-
+		admitted.keep = append(admitted.keep, i)
 		newest = t
 	}
 
@@ -121,17 +99,10 @@ func (o *order) measure(from int64) []gap {
 		o.intervals = map[int64]int64{}
 	}
 
-	for i := 0; i < len(o.sorted); {
-		k := i + 1
-		for k < len(o.sorted) && o.sorted[k] == o.sorted[i] {
-			k++
+	for _, d := range o.sorted {
+		if o.intervals[d] > 0 || len(o.intervals) < periodKinds {
+			o.intervals[d]++
 		}
-		if d := o.sorted[i]; d > 0 {
-			if _, known := o.intervals[d]; known || len(o.intervals) < periodKinds {
-				o.intervals[d] += int64(k - i)
-			}
-		}
-		i = k
 	}
 
 	var gaps []gap

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,14 +80,7 @@ func (o *output) append(ctx context.Context, batch *delivery, wk *worker) error 
 		o.collision(path)
 	}
 
-	keep := batch.times[batch.took.lo:]
-	if batch.took.keep != nil {
-		keep = batch.times[:0:0]
-		for _, i := range batch.took.keep {
-			keep = append(keep, batch.times[i])
-		}
-	}
-
+	keep := batch.took.keep
 	if len(keep) == 0 || len(wk.batch.Columns) == 0 {
 		return nil
 	}
@@ -96,8 +90,8 @@ func (o *output) append(ctx context.Context, batch *delivery, wk *worker) error 
 	}
 
 	wk.shift = wk.shift[:0]
-	for _, t := range keep {
-		wk.shift = append(wk.shift, t+o.opt.ClockOffset.Milliseconds())
+	for _, i := range keep {
+		wk.shift = append(wk.shift, batch.times[i]+o.opt.ClockOffset.Milliseconds())
 	}
 
 	wk.batch.TimesMs = wk.shift
@@ -109,12 +103,13 @@ func (o *output) append(ctx context.Context, batch *delivery, wk *worker) error 
 			continue
 		}
 
-		if batch.took.keep == nil {
-			col.Values = col.Values[batch.took.lo : batch.took.lo+len(keep)]
+		// Nearly always, what is kept is in one piece.
+		if lo := keep[0]; keep[len(keep)-1]-lo == len(keep)-1 {
+			col.Values = col.Values[lo : lo+len(keep)]
 			continue
 		}
 
-		for to, from := range batch.took.keep {
+		for to, from := range keep {
 			col.Values[to] = col.Values[from]
 		}
 
@@ -142,51 +137,22 @@ func (o *output) checkVolume(j job, columns []recording.Column, times int) error
 
 // bound applies the limits of time and counts what remains.
 func (o *output) bound(batch *delivery) {
-	admission := &batch.took
-	in := func(i int) bool {
-		t := batch.times[i] + o.opt.ClockOffset.Milliseconds()
-		return (o.opt.From.IsZero() || t >= o.opt.From.UnixMilli()) &&
-			(o.opt.To.IsZero() || t <= o.opt.To.UnixMilli())
-	}
+	// The limits and the description have corrected times, as the samples do.
+	at := func(i int) int64 { return batch.times[i] + o.opt.ClockOffset.Milliseconds() }
+	batch.took.keep = slices.DeleteFunc(batch.took.keep, func(i int) bool {
+		return !o.opt.From.IsZero() && at(i) < o.opt.From.UnixMilli() ||
+			!o.opt.To.IsZero() && at(i) > o.opt.To.UnixMilli()
+	})
 
-	// With a selection of samples, its indexes are filtered; otherwise a range is narrowed.
-	if admission.keep != nil {
-		kept := admission.keep[:0]
-		for _, i := range admission.keep {
-			if in(i) {
-				kept = append(kept, i)
-			}
-		}
-		admission.keep = kept
-	} else {
-		hi := len(batch.times)
-		for admission.lo < hi && !in(admission.lo) {
-			admission.lo++
-		}
-		for hi > admission.lo && !in(hi-1) {
-			hi--
-		}
-		batch.times = batch.times[:hi]
-	}
-
-	n := len(batch.times) - admission.lo
-	at := func(i int) int64 { return batch.times[admission.lo+i] }
-	if admission.keep != nil {
-		n = len(admission.keep)
-		at = func(i int) int64 { return batch.times[admission.keep[i]] }
-	}
-
-	if n == 0 {
+	keep := batch.took.keep
+	if len(keep) == 0 {
 		return
 	}
-
 	if o.samples == 0 {
-		// The description has corrected times, as the samples do.
-		o.first = at(0) + o.opt.ClockOffset.Milliseconds()
+		o.first = at(keep[0])
 	}
-
-	o.last = at(n-1) + o.opt.ClockOffset.Milliseconds()
-	o.samples += int64(n)
+	o.last = at(keep[len(keep)-1])
+	o.samples += int64(len(keep))
 }
 
 // remark notes what a chunk's times show: gaps, restarts, and a clock that was set back.
@@ -196,7 +162,7 @@ func (o *output) remark(d *delivery) {
 		// Only the gap at the start of the chunk can be the restart, because uptime is known once
 		// per chunk.
 		text := fmt.Sprintf("no samples for %s", spell(g.to-g.from))
-		if i == 0 && restarted && g.to == d.times[d.took.lo] {
+		if i == 0 && restarted && g.to == d.times[d.took.keep[0]] {
 			text += "; the server restarted in between, and its counters were reset"
 		}
 		o.note(recording.Note{Kind: recording.NoteGap, File: d.job.file, Offset: d.job.offset, From: o.time(g.from),

@@ -24,7 +24,7 @@ type step struct {
 // makePlan lists the wanted metrics of a schema; a nil want means all.
 func makePlan(s *Schema, want func(metric string) bool) *plan {
 	p := &plan{}
-	seen := make(map[uint64][]int, len(s.paths)) // hash of labels to steps
+	seen := make(map[labels.Labels]bool, len(s.paths))
 
 	next := 0
 	for i := range s.paths {
@@ -37,25 +37,15 @@ func makePlan(s *Schema, want func(metric string) bool) *plan {
 			continue
 		}
 
-		h := l.Hash()
-		if p.contains(seen[h], l) {
+		if seen[l] {
 			p.collisions = append(p.collisions, i)
 			continue
 		}
 
-		seen[h] = append(seen[h], len(p.steps))
+		seen[l] = true
 		p.steps = append(p.steps, step{skip: i - next, metric: i, labels: l})
 		next = i + 1
 	}
 
 	return p
-}
-
-func (p *plan) contains(steps []int, l labels.Labels) bool {
-	for _, i := range steps {
-		if labels.Equal(p.steps[i].labels, l) {
-			return true
-		}
-	}
-	return false
 }

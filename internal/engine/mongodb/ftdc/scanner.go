@@ -1,21 +1,8 @@
 package ftdc
 
-import (
-	"io"
-	"time"
-)
+import "io"
 
-// An Entry is one document of a file: a chunk or metadata.
-type Entry struct {
-	Offset int64     // of the document in the file
-	Date   time.Time // of the document, close to the first sample's time
-	// Chunk is nil for metadata. It is valid until the next call of Next.
-	Chunk *Chunk
-	// Metadata is nil for a chunk.
-	Metadata *Metadata
-}
-
-// A Scanner reads one file of diagnostic.data, entry by entry, in bounded memory.
+// A Scanner reads the chunks of one file of diagnostic.data in bounded memory.
 type Scanner struct {
 	stream *stream
 	chunks chunkReader
@@ -28,26 +15,24 @@ func NewScanner(name string, r io.Reader) *Scanner {
 	return s
 }
 
-// Next returns the next entry. After a *[DamageError] it can be called again and continues after
-// the damage. It returns io.EOF at the end of the file; any other error is final.
-func (s *Scanner) Next() (Entry, error) {
-	d, err := s.stream.next()
-	if err != nil {
-		return Entry{}, err
-	}
+// Next returns the next chunk, which is valid until the call after that. After a *[DamageError] it can
+// be called again and continues after the damage. It returns io.EOF at the end of the file; any other
+// error is final.
+func (s *Scanner) Next() (*Chunk, error) {
+	for {
+		d, err := s.stream.next()
+		if err != nil {
+			return nil, err
+		}
+		if d.kind != docChunk {
+			continue
+		}
 
-	e := Entry{Offset: d.offset, Date: d.date}
-	if d.kind != docChunk {
-		m := readMetadata(d)
-		e.Metadata = &m
-		return e, nil
+		c, err := s.chunks.read(d.payload)
+		if err != nil {
+			return nil, &DamageError{File: s.stream.file, Offset: d.offset, Bytes: s.stream.offset() - d.offset,
+				Err: err}
+		}
+		return c, nil
 	}
-
-	c, err := s.chunks.read(d.payload())
-	if err != nil {
-		return Entry{}, &DamageError{File: s.stream.file, Offset: d.offset, Bytes: int64(len(d.raw)), Err: err}
-	}
-
-	e.Chunk = c
-	return e, nil
 }

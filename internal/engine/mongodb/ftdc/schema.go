@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"plimsoll/internal/engine/mongodb/names"
 )
@@ -59,17 +63,17 @@ func (s *Schema) Duplicate(i int) bool { return s.repeated[i] }
 // A slot is the position of a metric's first value in the reference document.
 type slot struct {
 	at   int32
-	kind kind
+	kind bson.Type
 	inc  bool // the increment of a timestamp; the previous slot has its seconds
 }
 
 func (s slot) width() int32 {
 	switch s.kind {
-	case kindBool:
+	case bson.TypeBoolean:
 		return 1
-	case kindInt32:
+	case bson.TypeInt32:
 		return 4
-	case kindDecimal:
+	case bson.TypeDecimal128:
 		return 16
 	}
 	if s.inc {
@@ -110,7 +114,7 @@ func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
 		switch {
 		case s.inc:
 			values[i] = int64(binary.LittleEndian.Uint32(doc[s.at:]))
-		case s.kind == kindInt64:
+		case s.kind == bson.TypeInt64:
 			values[i] = int64(binary.LittleEndian.Uint64(doc[s.at:]))
 		default:
 			values[i] = metricValue(s.kind, doc[s.at:])
@@ -182,12 +186,12 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 
 		mark := byte(shapeNumber)
 		switch element.kind {
-		case kindDouble, kindInt32, kindInt64, kindDecimal, kindBool:
-		case kindDate:
+		case bson.TypeDouble, bson.TypeInt32, bson.TypeInt64, bson.TypeDecimal128, bson.TypeBoolean:
+		case bson.TypeDateTime:
 			mark = shapeDate
-		case kindTimestamp:
+		case bson.TypeTimestamp:
 			mark = shapeTimestamp
-		case kindDocument, kindArray:
+		case bson.TypeEmbeddedDocument, bson.TypeArray:
 			l.name(shapeDown, element.key)
 			if err := l.descend(doc, element.at, depth+1, pathBytes+len(element.key)+1); err != nil {
 				return err
@@ -267,17 +271,11 @@ func newSchema(shape []byte) *Schema {
 	schema := &Schema{timeAt: -1, uptimeAt: -1}
 	seen := map[string]bool{}
 	var path []string
-	var joined []byte // path separated by zero bytes, to detect repeated paths
-	var marks []int   // length of joined at each level
 	add := func(date bool, more ...string) {
-		// The key shares joined's array beyond its length, so building it rarely allocates.
-		key := joined
-		for _, m := range more {
-			key = append(append(key, m...), 0)
-		}
-		schema.repeated = append(schema.repeated, seen[string(key)])
-		seen[string(key)] = true
-		p := append(append(make([]string, 0, len(path)+len(more)), path...), more...)
+		p := slices.Concat(path, more)
+		key := strings.Join(p, "\x00")
+		schema.repeated = append(schema.repeated, seen[key])
+		seen[key] = true
 		schema.remember(p, date)
 		schema.paths = append(schema.paths, p)
 	}
@@ -285,9 +283,7 @@ func newSchema(shape []byte) *Schema {
 	for len(shape) > 0 {
 		mark := shape[0]
 		if mark == shapeUp {
-			last := len(marks) - 1
-			path, joined, marks = path[:last], joined[:marks[last]], marks[:last]
-			shape = shape[1:]
+			path, shape = path[:len(path)-1], shape[1:]
 			continue
 		}
 
@@ -297,8 +293,6 @@ func newSchema(shape []byte) *Schema {
 
 		switch mark {
 		case shapeDown:
-			marks = append(marks, len(joined))
-			joined = append(append(joined, key...), 0)
 			path = append(path, key)
 		// A timestamp is two metrics, in the order in which mongod writes them.
 		case shapeTimestamp:

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 const (
@@ -32,7 +34,7 @@ type docType int32
 const (
 	docMetadata      docType = 0
 	docChunk         docType = 1
-	docMetadataDelta docType = 2
+	docMetadataDelta docType = 2 // only what changed
 )
 
 // A document is one document of a file. Its bytes are valid until the next one is read.
@@ -40,7 +42,8 @@ type document struct {
 	kind   docType
 	date   time.Time // the field _id
 	offset int64     // in the file
-	raw    []byte
+	// payload is the content: a chunk's data, or a document.
+	payload []byte
 }
 
 // A DamageError reports bytes of a file that could not be read. The bytes after them may be
@@ -128,12 +131,13 @@ func (s *stream) next() (document, error) {
 	}
 
 	raw := s.rest()[:n:n]
-	if err := checkBody(kind, raw); err != nil {
+	payload, err := payloadOf(kind, raw)
+	if err != nil {
 		return document{}, s.resync(err)
 	}
 
 	date := int64(binary.LittleEndian.Uint64(raw[4+len(headID):]))
-	doc := document{kind: kind, date: time.UnixMilli(date).UTC(), offset: s.offset(), raw: raw}
+	doc := document{kind: kind, date: time.UnixMilli(date).UTC(), offset: s.offset(), payload: payload}
 	s.pos += n
 
 	return doc, nil
@@ -163,18 +167,18 @@ func parseHead(b []byte) (docType, int, error) {
 	return kind, n, nil
 }
 
-// checkBody checks that the payload's length agrees with the document's.
-func checkBody(kind docType, raw []byte) error {
-	name, want := "doc", kindDocument
+// payloadOf returns the content of a document.
+func payloadOf(kind docType, raw []byte) ([]byte, error) {
+	name, want, head := "doc", bson.TypeEmbeddedDocument, 0
 	if kind == docChunk {
-		name, want = "data", kindBinary
+		name, want, head = "data", bson.TypeBinary, 5 // length, subtype
 	}
 	for e := range fields(raw) {
 		if string(e.key) == name && e.kind == want {
-			return nil
+			return e.value[head:], nil
 		}
 	}
-	return fmt.Errorf("document of type %d without a readable field %q", kind, name)
+	return nil, fmt.Errorf("document of type %d without a readable field %q", kind, name)
 }
 
 // resync skips bytes up to the next document's header or the end of the file. Of a header's 27
@@ -214,17 +218,4 @@ func (s *stream) resync(cause error) error {
 
 		s.pos++
 	}
-}
-
-// payload returns the content of a document: a chunk's data, or a document.
-func (d document) payload() []byte {
-	for e := range fields(d.raw) {
-		switch {
-		case d.kind == docChunk && string(e.key) == "data" && e.kind == kindBinary:
-			return e.value[5:]
-		case d.kind != docChunk && string(e.key) == "doc" && e.kind == kindDocument:
-			return e.value
-		}
-	}
-	return nil
 }

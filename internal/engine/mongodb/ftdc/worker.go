@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// blockValues is how many samples one block of a worker's memory holds (512 KB).
+	// blockValues is how many samples the first block of a worker's memory holds (512 KB).
 	blockValues = 64 << 10
 	// heldValues is how many samples of one chunk a worker holds before it delivers them (8 MB). A
 	// typical chunk of all metrics has a quarter of that.
@@ -21,27 +21,21 @@ const (
 
 // An arena is memory for samples, reused for each batch.
 type arena struct {
-	blocks [][]float64
-	block  int // in use
-	used   int // of it
-	held   int // samples in all blocks
+	block []float64 // its length is what is in use
+	held  int       // samples in it and in earlier, smaller blocks of the batch
 }
 
-func (a *arena) reset() { a.block, a.used, a.held = 0, 0, 0 }
+func (a *arena) reset() { a.block, a.held = a.block[:0], 0 }
 
 // take returns memory for n samples; its content is undefined.
 func (a *arena) take(n int) []float64 {
-	for a.block < len(a.blocks) && len(a.blocks[a.block])-a.used < n {
-		a.block, a.used = a.block+1, 0
+	at := len(a.block)
+	if at+n > cap(a.block) {
+		at, a.block = 0, make([]float64, 0, max(blockValues, 2*cap(a.block), n))
 	}
-	if a.block == len(a.blocks) {
-		a.blocks = append(a.blocks, make([]float64, max(blockValues, n)))
-		a.used = 0
-	}
-	s := a.blocks[a.block][a.used : a.used+n : a.used+n]
-	a.used += n
+	a.block = a.block[:at+n]
 	a.held += n
-	return s
+	return a.block[at : at+n : at+n]
 }
 
 // A worker decodes chunks.
@@ -122,7 +116,7 @@ func (wk *worker) decode(ctx context.Context, batch *delivery) (damage, err erro
 
 	// A chunk's own facts stand in for missing metadata.
 	if batch.job.first {
-		wk.in.capture.learn(identity(chunk.Reference), true)
+		wk.in.capture.learn(Identify(chunk.Reference), true)
 	}
 
 	batch.times = wk.times

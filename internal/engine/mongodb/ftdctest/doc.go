@@ -8,102 +8,34 @@
 package ftdctest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A Field is one key of a document with its value: a float64, int32, int64, bool, string,
-// [Date], [Timestamp], [Decimal], Doc, Array or nil.
-type Field struct {
-	Key   string
-	Value any
-}
+// A Field is one key of a document with its value: of a type that the driver marshals, or a Doc.
+type Field = bson.E
 
 // A Doc is a document. Keys keep their order and may repeat.
-type Doc []Field
+type Doc bson.D
 
 // An Array is an array; its keys are "0", "1", and so on.
-type Array []any
+type Array = bson.A
 
 // A Date is a time in milliseconds since the Unix epoch.
-type Date int64
+type Date = bson.DateTime
 
 // A Timestamp is BSON's own: seconds and an increment. It makes two metrics.
-type Timestamp struct{ Seconds, Increment uint32 }
+type Timestamp = bson.Timestamp
 
-// A Decimal is a decimal128 in its binary encoding, low and high half.
-type Decimal struct{ Low, High uint64 }
-
-// Marshal writes a document as BSON. It panics on values of other types than those above.
-func (d Doc) Marshal() []byte { return d.append(nil) }
-
-func (d Doc) append(b []byte) []byte {
-	at := len(b)
-	b = append(b, 0, 0, 0, 0)
-	for _, f := range d {
-		b = appendField(b, f.Key, f.Value)
+// Marshal writes a document as BSON. It panics on values that the driver cannot marshal.
+func (d Doc) Marshal() []byte {
+	b, err := bson.Marshal(d)
+	if err != nil {
+		panic(err)
 	}
-	b = append(b, 0)
-	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at))
 	return b
-}
-
-func appendField(out []byte, key string, value any) []byte {
-	head := func(kind byte) { out = append(append(append(out, kind), key...), 0) }
-	le := binary.LittleEndian
-	switch typed := value.(type) {
-	case float64:
-		head(0x01)
-		out = le.AppendUint64(out, math.Float64bits(typed))
-	case string:
-		head(0x02)
-		out = append(append(le.AppendUint32(out, uint32(len(typed)+1)), typed...), 0)
-	case Doc:
-		head(0x03)
-		out = typed.append(out)
-	case Array:
-		head(0x04)
-		out = typed.doc().append(out)
-	case []byte:
-		head(0x05)
-		out = append(append(le.AppendUint32(out, uint32(len(typed))), 0), typed...)
-	case bool:
-		head(0x08)
-		out = append(out, 0)
-		if typed {
-			out[len(out)-1] = 1
-		}
-	case Date:
-		head(0x09)
-		out = le.AppendUint64(out, uint64(typed))
-	case nil:
-		head(0x0A)
-	case int32:
-		head(0x10)
-		out = le.AppendUint32(out, uint32(typed))
-	case Timestamp:
-		head(0x11)
-		out = le.AppendUint32(le.AppendUint32(out, typed.Increment), typed.Seconds)
-	case int64:
-		head(0x12)
-		out = le.AppendUint64(out, uint64(typed))
-	case Decimal:
-		head(0x13)
-		out = le.AppendUint64(le.AppendUint64(out, typed.Low), typed.High)
-	default:
-		panic(fmt.Sprintf("ftdctest: field %q of type %T", key, value))
-	}
-
-	return out
-}
-
-func (a Array) doc() Doc {
-	d := make(Doc, len(a))
-	for i, v := range a {
-		d[i] = Field{fmt.Sprint(i), v}
-	}
-	return d
 }
 
 // Metrics returns the values that a server turns into metrics, in order, and their schema. Two
@@ -124,8 +56,9 @@ func (d Doc) Metrics() (values []int64, schema string) {
 		case int64:
 			// mongod converts decimals to integers too; the tests only use values that fit.
 			values, kind = append(values, typed), "number"
-		case Decimal:
-			values, kind = append(values, int64(typed.Low)), "number"
+		case bson.Decimal128:
+			_, low := typed.GetBytes()
+			values, kind = append(values, int64(low)), "number"
 		case bool:
 			n := int64(0)
 			if typed {
@@ -135,9 +68,13 @@ func (d Doc) Metrics() (values []int64, schema string) {
 		case Date:
 			values, kind = append(values, int64(typed)), "date"
 		case Timestamp:
-			values, kind = append(values, int64(typed.Seconds), int64(typed.Increment)), "timestamp"
+			values, kind = append(values, int64(typed.T), int64(typed.I)), "timestamp"
 		case Array:
-			inner, s := typed.doc().Metrics()
+			var elements Doc
+			for i, v := range typed {
+				elements = append(elements, Field{Key: fmt.Sprint(i), Value: v})
+			}
+			inner, s := elements.Metrics()
 			values, kind = append(values, inner...), "("+s+")"
 		case Doc:
 			inner, s := typed.Metrics()

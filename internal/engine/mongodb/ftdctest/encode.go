@@ -63,19 +63,20 @@ func (e *Encoder) Flush() error {
 
 // Metadata writes a document of type 0.
 func (e *Encoder) Metadata(date Date, doc Doc) error {
-	if err := e.Flush(); err != nil {
-		return err
-	}
-	_, err := e.w.Write(Doc{{"_id", date}, {"type", int32(0)}, {"doc", doc}}.Marshal())
-	return err
+	return e.document(Doc{{Key: "_id", Value: date}, {Key: "type", Value: int32(0)}, {Key: "doc", Value: doc}})
 }
 
 // Settings writes a document of type 2: count 0 for all settings, higher for a change.
 func (e *Encoder) Settings(date Date, count int, doc Doc) error {
+	return e.document(Doc{{Key: "_id", Value: date}, {Key: "type", Value: int32(2)},
+		{Key: "count", Value: int32(count)}, {Key: "doc", Value: doc}})
+}
+
+func (e *Encoder) document(d Doc) error {
 	if err := e.Flush(); err != nil {
 		return err
 	}
-	_, err := e.w.Write(Doc{{"_id", date}, {"type", int32(2)}, {"count", int32(count)}, {"doc", doc}}.Marshal())
+	_, err := e.w.Write(d.Marshal())
 	return err
 }
 
@@ -107,7 +108,7 @@ func RawChunk(date Date, inflated []byte) []byte {
 
 // ChunkDocument returns a document of type 1 with the given data: a length, then a zlib stream.
 func ChunkDocument(date Date, data []byte) []byte {
-	return Doc{{"_id", date}, {"type", int32(1)}, {"data", data}}.Marshal()
+	return Doc{{Key: "_id", Value: date}, {Key: "type", Value: int32(1)}, {Key: "data", Value: data}}.Marshal()
 }
 
 // AppendDeltas writes the differences of all columns. As on a server, runs of zeros continue from

@@ -48,19 +48,22 @@ func NewServer(seed uint64) *Server {
 // Metadata writes a document of type 0, with which a server's files begin.
 func (s *Server) Metadata(w io.Writer) error {
 	return NewEncoder(w, 1).Metadata(Date(s.StartMs), Doc{
-		{"start", Date(s.StartMs)},
-		{"buildInfo", Doc{{"version", "8.0.4"}}},
-		{"getCmdLineOpts", Doc{{"parsed", Doc{
-			{"replication", Doc{{"replSetName", "rs0"}}},
-			{"storage", Doc{{"dbPath", "/data/db"}, {"wiredTiger", Doc{{"engineConfig", Doc{{"cacheSizeGB", 8.0}}}}}}},
+		{Key: "start", Value: Date(s.StartMs)},
+		{Key: "buildInfo", Value: Doc{{Key: "version", Value: "8.0.4"}}},
+		{Key: "getCmdLineOpts", Value: Doc{{Key: "parsed", Value: Doc{
+			{Key: "replication", Value: Doc{{Key: "replSetName", Value: "rs0"}}},
+			{Key: "storage", Value: Doc{{Key: "dbPath", Value: "/data/db"}, {Key: "wiredTiger",
+				Value: Doc{{Key: "engineConfig", Value: Doc{{Key: "cacheSizeGB", Value: 8.0}}}}}}},
 		}}}},
-		{"hostInfo", Doc{
-			{"system", Doc{{"hostname", "db0.example"}, {"memSizeMB", int64(32768)}, {"numCores", int32(8)},
-				{"cpuArch", "x86_64"}}},
-			{"os", Doc{{"type", "Linux"}, {"name", "Ubuntu"}, {"version", "24.04"}}},
-			{"extra", Doc{{"kernelVersion", "6.8.0"}, {"pageSize", int64(4096)}}},
+		{Key: "hostInfo", Value: Doc{
+			{Key: "system", Value: Doc{{Key: "hostname", Value: "db0.example"},
+				{Key: "memSizeMB", Value: int64(32768)}, {Key: "numCores", Value: int32(8)},
+				{Key: "cpuArch", Value: "x86_64"}}},
+			{Key: "os", Value: Doc{{Key: "type", Value: "Linux"}, {Key: "name", Value: "Ubuntu"},
+				{Key: "version", Value: "24.04"}}},
+			{Key: "extra", Value: Doc{{Key: "kernelVersion", Value: "6.8.0"}, {Key: "pageSize", Value: int64(4096)}}},
 		}},
-		{"end", Date(s.StartMs)},
+		{Key: "end", Value: Date(s.StartMs)},
 	})
 }
 
@@ -123,14 +126,14 @@ func (s *Server) stamp(d Doc, at *int) Doc {
 	for i, f := range d {
 		switch v := f.Value.(type) {
 		case Doc:
-			out[i] = Field{f.Key, s.stamp(v, at)}
+			out[i] = Field{Key: f.Key, Value: s.stamp(v, at)}
 		case string:
 			out[i] = f
 		case Date:
-			out[i] = Field{f.Key, Date(s.columns[*at][0])}
+			out[i] = Field{Key: f.Key, Value: Date(s.columns[*at][0])}
 			*at++
 		default:
-			out[i] = Field{f.Key, s.columns[*at][0]}
+			out[i] = Field{Key: f.Key, Value: s.columns[*at][0]}
 			*at++
 		}
 	}
@@ -149,14 +152,14 @@ func (s *Server) layOut() {
 			fmt.Sprintf("%s %04d", things[i%len(things)], i)})
 	}
 
-	s.doc = Doc{{"start", Date(0)}}
+	s.doc = Doc{{Key: "start", Value: Date(0)}}
 	s.metrics = []*course{{isTime: true}}
 
 	for _, path := range names {
 		s.doc = insert(s.doc, path)
 	}
 
-	s.doc = append(s.doc, Field{"end", Date(0)})
+	s.doc = append(s.doc, Field{Key: "end", Value: Date(0)})
 	for _, path := range names {
 		c := s.draw()
 		if path[len(path)-1] == "uptimeMillis" { // a decrease would be reported as a restart
@@ -208,13 +211,13 @@ func (s *Server) draw() *course {
 
 func insert(d Doc, path []string) Doc {
 	if len(path) == 1 {
-		return append(d, Field{path[0], int64(0)})
+		return append(d, Field{Key: path[0], Value: int64(0)})
 	}
 	if n := len(d); n > 0 && d[n-1].Key == path[0] {
 		d[n-1].Value = insert(d[n-1].Value.(Doc), path[1:])
 		return d
 	}
-	return append(d, Field{path[0], insert(nil, path[1:])})
+	return append(d, Field{Key: path[0], Value: insert(nil, path[1:])})
 }
 
 // realMetrics are paths of MongoDB 8.0 with names that other packages use. Paths of one document

@@ -10,6 +10,7 @@ package mongotest
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
@@ -21,17 +22,17 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 
 	"plimsoll/internal/engine/mongodb/ftdc"
 )
 
-// Messages of the protocol (MongoDB manual, wire protocol): a header of four integers: length, ID,
-// the ID it answers, and opcode.
+// Messages of the protocol (MongoDB manual, wire protocol) begin with a header of four integers:
+// length, ID, the ID it answers, and opcode.
 const (
 	headerBytes = 16
-	opReply     = 1
-	opQuery     = 2004 // only for the first hello
-	opMsg       = 2013
+	opQuery     = wiremessage.OpCode(2004) // only for the first hello
 	messageMax  = 48_000_000
 )
 
@@ -75,50 +76,64 @@ type Server struct {
 
 // Answers reads a mongod's answers: the first sample of each chunk of a file of diagnostic.data.
 func Answers(file string) ([]bson.Raw, error) {
+	var out []bson.Raw
+	err := chunks(file, func(c *ftdc.Chunk) (bool, error) {
+		status, ok := bson.Raw(c.Reference).Lookup("serverStatus").DocumentOK()
+		if !ok {
+			return false, errors.New("a sample without serverStatus")
+		}
+		out = append(out, bytes.Clone(status))
+		return true, nil
+	})
+	return out, err
+}
+
+// chunks calls each for the chunks of a file of diagnostic.data until it wants no more.
+func chunks(file string, each func(*ftdc.Chunk) (more bool, err error)) error {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	defer f.Close()
-	var out []bson.Raw
-	for s := ftdc.NewScanner(file, f); ; {
-		e, err := s.Next()
+	for s, more := ftdc.NewScanner(file, f), true; more; {
+		c, err := s.Next()
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
 		}
-
+		if err == nil {
+			more, err = each(c)
+		}
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("%s: %w", file, err)
 		}
-		if e.Chunk == nil {
-			continue
-		}
-
-		status, ok := bson.Raw(e.Chunk.Reference).Lookup("serverStatus").DocumentOK()
-		if !ok {
-			return nil, fmt.Errorf("%s: a sample without serverStatus", file)
-		}
-
-		out = append(out, append(bson.Raw(nil), status...))
 	}
+
+	return nil
+}
+
+// reset empties the server, which is at an address.
+func (s *Server) reset(at string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.data, s.cursors = at, map[string]map[int64]bson.D{}, map[int64][]bson.D{}
 }
 
 // Serve answers on a listener until that is closed.
 func (s *Server) Serve(l net.Listener) {
-	s.mu.Lock()
-	s.at, s.data, s.cursors = l.Addr().String(), map[string]map[int64]bson.D{}, map[int64][]bson.D{}
-	s.mu.Unlock()
+	s.reset(l.Addr().String())
 	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go func() {
-			defer c.Close()
-			_ = s.answer(c) // the client is gone
-		}()
+		go s.converse(c)
 	}
+}
+
+func (s *Server) converse(c net.Conn) {
+	defer c.Close()
+	_ = s.answer(c) // the client is gone
 }
 
 func (s *Server) answer(conn net.Conn) error {
@@ -130,13 +145,12 @@ func (s *Server) answer(conn net.Conn) error {
 	who := &login{open: s.User == ""}
 	head := make([]byte, headerBytes)
 
-	le := binary.LittleEndian
 	for {
 		if _, err := io.ReadFull(in, head); err != nil {
 			return err
 		}
 
-		n, id, kind := le.Uint32(head), le.Uint32(head[4:]), le.Uint32(head[12:])
+		n, id, _, kind, _, _ := wiremessage.ReadHeader(head)
 		if n < headerBytes || n > messageMax {
 			return fmt.Errorf("a message of %d bytes", n)
 		}
@@ -157,26 +171,22 @@ func (s *Server) answer(conn net.Conn) error {
 		}
 
 		var out []byte
-		put := func(x uint32) { out = le.AppendUint32(out, x) }
 		// The driver's handshake is OP_QUERY; the server answers in kind, with OP_REPLY.
 		if kind == opQuery {
-			put(uint32(headerBytes + 20 + len(reply)))
-			put(0)
-			put(id)
-			put(opReply)
-			for _, x := range []uint32{8, 0, 0, 0, 1} { // flags, cursor, from, documents
-				put(x)
-			}
+			_, out = wiremessage.AppendHeaderStart(out, 0, id, wiremessage.OpReply)
+			out = wiremessage.AppendReplyFlags(out, wiremessage.AwaitCapable)
+			out = wiremessage.AppendReplyCursorID(out, 0)
+			out = wiremessage.AppendReplyStartingFrom(out, 0)
+			out = wiremessage.AppendReplyNumberReturned(out, 1)
 		} else {
-			put(uint32(headerBytes + 5 + len(reply)))
-			put(0)
-			put(id)
-			put(opMsg)
-			put(0)
-			out = append(out, 0)
+			_, out = wiremessage.AppendHeaderStart(out, 0, id, wiremessage.OpMsg)
+			out = wiremessage.AppendMsgFlags(out, 0)
+			out = wiremessage.AppendMsgSectionType(out, wiremessage.SingleDocument)
 		}
 
-		if _, err := conn.Write(append(out, reply...)); err != nil {
+		out = append(out, reply...)
+		binary.LittleEndian.PutUint32(out, uint32(len(out)))
+		if _, err := conn.Write(out); err != nil {
 			return err
 		}
 	}
@@ -212,89 +222,40 @@ func (c *command) list(name string) []bson.Raw {
 
 var errShort = errors.New("message ends early")
 
-// document parses a document at the beginning of b.
-func document(b []byte) (d bson.Raw, rest []byte, err error) {
-	if len(b) < 5 {
-		return nil, nil, errShort
-	}
-	n := binary.LittleEndian.Uint32(b)
-	if n < 5 || uint64(n) > uint64(len(b)) {
-		return nil, nil, errShort
-	}
-	d = bson.Raw(b[:n])
-	return d, b[n:], d.Validate()
-}
-
-// text parses a zero-terminated string.
-func text(b []byte) (string, []byte, error) {
-	for i, c := range b {
-		if c == 0 {
-			return string(b[:i]), b[i+1:], nil
-		}
-	}
-	return "", nil, errShort
-}
-
-func parse(kind uint32, body []byte) (*command, error) {
+func parse(kind wiremessage.OpCode, body []byte) (*command, error) {
 	parsed := &command{sequences: map[string][]bson.Raw{}}
-	if len(body) < 4 {
-		return nil, errShort
-	}
-
-	sections := body[4:]
+	var d bsoncore.Document
+	var ok bool
 	switch kind {
 	case opQuery:
-		// The collection's name, then two numbers: how many documents to skip and to return.
-		_, rest, err := text(sections)
-		if err != nil || len(rest) < 8 {
-			return nil, errShort
+		// Flags and the collection's name, then two numbers: how many documents to skip and to return.
+		_, rest, _ := bytes.Cut(body[min(4, len(body)):], []byte{0})
+		d, _, ok = bsoncore.ReadDocument(rest[min(8, len(rest)):])
+	case wiremessage.OpMsg:
+		_, body, ok = wiremessage.ReadMsgFlags(body)
+		for ok && len(body) > 0 {
+			var section wiremessage.SectionType
+			section, body, _ = wiremessage.ReadMsgSectionType(body)
+			// Section 0 is the command, section 1 a sequence of documents that belongs to it.
+			if section == wiremessage.SingleDocument {
+				d, body, ok = wiremessage.ReadMsgSectionSingleDocument(body)
+				continue
+			}
+
+			var name string
+			var docs []bsoncore.Document
+			name, docs, body, ok = wiremessage.ReadMsgSectionDocumentSequence(body)
+			for _, d := range docs {
+				parsed.sequences[name] = append(parsed.sequences[name], bson.Raw(d))
+			}
 		}
-		parsed.Raw, _, err = document(rest[8:])
-		return parsed, err
-	case opMsg:
 	default:
 		return nil, fmt.Errorf("a message of kind %d", kind)
 	}
 
-	for len(sections) > 0 {
-		section := sections[0]
-		sections = sections[1:]
-		// Section 0 is the command, section 1 a sequence of documents that belongs to it.
-		if section == 0 {
-			var err error
-			if parsed.Raw, sections, err = document(sections); err != nil {
-				return nil, err
-			}
-			continue
-		}
-
-		if section != 1 || len(sections) < 4 {
-			return nil, errShort
-		}
-
-		n := binary.LittleEndian.Uint32(sections)
-		if n < 4 || uint64(n) > uint64(len(sections)) {
-			return nil, errShort
-		}
-
-		name, docs, err := text(sections[4:n])
-		if err != nil {
-			return nil, err
-		}
-
-		for sections = sections[n:]; len(docs) > 0; {
-			var d bson.Raw
-			if d, docs, err = document(docs); err != nil {
-				return nil, err
-			}
-			parsed.sequences[name] = append(parsed.sequences[name], d)
-		}
-	}
-
-	if parsed.Raw == nil {
+	if parsed.Raw = bson.Raw(d); !ok || parsed.Validate() != nil {
 		return nil, errShort
 	}
-
 	return parsed, nil
 }
 
@@ -409,15 +370,11 @@ func (s *Server) hello(c *command, who *login) bson.D {
 	return fine(s.offer(d, c, who)...)
 }
 
-func (s *Server) status() bson.D {
+func (s *Server) status() any {
 	if len(s.Answers) == 0 {
 		return refused(13, "not authorized on admin to execute command { serverStatus: 1 }")
 	}
 	answer := s.Answers[min(s.served, len(s.Answers)-1)]
 	s.served++
-	var d bson.D
-	if err := bson.Unmarshal(answer, &d); err != nil {
-		return refused(8, "%v", err)
-	}
-	return d
+	return answer
 }

@@ -1,12 +1,7 @@
 package mongotest
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -29,47 +24,23 @@ type Replay struct {
 // Load reads up to the given number of samples from a file of diagnostic.data, each as the document
 // that the server sampled.
 func Load(file string, samples int) (*Replay, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-
-	defer f.Close()
 	r := &Replay{}
-	for s := ftdc.NewScanner(file, f); len(r.Times) < samples; {
-		e, err := s.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-
-		if err != nil {
-			return nil, err
-		}
-
-		if e.Chunk != nil {
-			if err := r.chunk(e.Chunk, samples-len(r.Times)); err != nil {
-				return nil, fmt.Errorf("%s: byte %d: %w", file, e.Offset, err)
-			}
-		}
-	}
-
-	return r, nil
+	err := chunks(file, func(c *ftdc.Chunk) (bool, error) {
+		err := r.chunk(c, samples-len(r.Times))
+		return len(r.Times) < samples, err
+	})
+	return r, err
 }
 
-// chunk writes the samples' values over those of the first sample, which is stored whole.
+// chunk puts the samples' values in the places of those of the first sample, which is stored whole.
 func (r *Replay) chunk(samples *ftdc.Chunk, most int) error {
 	times, err := samples.Times()
 	if err != nil {
 		return err
 	}
 
-	doc, err := widen(samples.Reference)
-	if err != nil {
-		return err
-	}
-
-	slots, err := numbers(doc, nil)
-	if err != nil {
+	var first bson.D
+	if err := bson.Unmarshal(samples.Reference, &first); err != nil {
 		return err
 	}
 
@@ -83,13 +54,13 @@ func (r *Replay) chunk(samples *ftdc.Chunk, most int) error {
 
 	for i := range min(most, samples.Samples()) {
 		metric := 0
-		for _, s := range slots {
-			value := func() int64 {
-				col := columns[metric]
-				metric++
-				return col[min(i, len(col)-1)]
-			}
-			put(s, value)
+		doc, err := bson.Marshal(replaced(first, func() int64 {
+			col := columns[min(metric, len(columns)-1)]
+			metric++
+			return col[min(i, len(col)-1)]
+		}))
+		if err != nil {
+			return err
 		}
 
 		// Documents and columns must agree, or every later value would be in the wrong place.
@@ -98,78 +69,40 @@ func (r *Replay) chunk(samples *ftdc.Chunk, most int) error {
 		}
 
 		r.Times = append(r.Times, time.UnixMilli(times[i]))
-		r.Documents = append(r.Documents, slices.Clone(doc))
+		r.Documents = append(r.Documents, doc)
 	}
 
 	return nil
 }
 
-// widen turns a document's 32-bit integers into 64-bit ones, as a server does when one becomes too
-// large.
-func widen(doc bson.Raw) (bson.Raw, error) {
-	elements, err := doc.Elements()
-	if err != nil {
-		return nil, err
-	}
-
-	out := make([]byte, 4, len(doc)+len(doc)/4)
-	for _, e := range elements {
-		v := e.Value()
-		switch v.Type {
-		case bson.TypeEmbeddedDocument, bson.TypeArray:
-			if v.Value, err = widen(v.Value); err != nil {
-				return nil, err
-			}
-		case bson.TypeInt32:
-			v = bson.RawValue{Type: bson.TypeInt64,
-				Value: binary.LittleEndian.AppendUint64(nil, uint64(int64(v.Int32())))}
+// replaced returns a value with other numbers, in order. Integers become 64-bit ones, as on a server when
+// one becomes too large.
+func replaced(value any, next func() int64) any {
+	switch v := value.(type) {
+	case bson.D:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i].Value = replaced(out[i].Value, next)
 		}
-
-		out = append(append(append(out, byte(v.Type)), e.Key()...), 0)
-		out = append(out, v.Value...)
-	}
-
-	out = append(out, 0)
-	binary.LittleEndian.PutUint32(out, uint32(len(out)))
-	return out, nil
-}
-
-// numbers returns a document's numeric values, in order. They refer to the document's bytes.
-func numbers(doc bson.Raw, out []bson.RawValue) ([]bson.RawValue, error) {
-	elements, err := doc.Elements()
-	if err != nil {
-		return nil, err
-	}
-
-	for _, e := range elements {
-		v := e.Value()
-		switch v.Type {
-		case bson.TypeEmbeddedDocument, bson.TypeArray:
-			if out, err = numbers(bson.Raw(v.Value), out); err != nil {
-				return nil, err
-			}
-		case bson.TypeDouble, bson.TypeInt64, bson.TypeBoolean, bson.TypeDateTime, bson.TypeTimestamp:
-			out = append(out, v)
+		return out
+	case bson.A:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = replaced(out[i], next)
 		}
+		return out
+	case int32, int64:
+		return next()
+	case float64:
+		return float64(next())
+	case bool:
+		return next() != 0
+	case bson.DateTime:
+		return bson.DateTime(next())
+	case bson.Timestamp:
+		return bson.Timestamp{T: uint32(next()), I: uint32(next())}
 	}
-
-	return out, nil
-}
-
-func put(v bson.RawValue, value func() int64) {
-	le := binary.LittleEndian
-	x := value()
-	switch v.Type {
-	case bson.TypeDouble:
-		le.PutUint64(v.Value, math.Float64bits(float64(x)))
-	case bson.TypeBoolean:
-		v.Value[0] = byte(x)
-	case bson.TypeTimestamp:
-		le.PutUint32(v.Value[4:], uint32(x))
-		le.PutUint32(v.Value, uint32(value()))
-	default:
-		le.PutUint64(v.Value, uint64(x))
-	}
+	return value
 }
 
 // At returns the newest sample at a time, or the first one before that.

@@ -23,7 +23,7 @@
 // increment of a timestamp has the timestamp's name plus "_inc". On Windows systemMetrics holds
 // performance counters: mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec{device_name="0 C:"}.
 //
-// Names changed between versions of MongoDB; [Aliases] lists which was used when.
+// Names changed between versions of MongoDB; aliases_test.go lists which was used when.
 package names
 
 import (
@@ -109,17 +109,13 @@ func Metric(path []string) (labels.Labels, bool) {
 		return labels.EmptyLabels(), false
 	}
 
-	joined := strings.Join(path, ".")
-	var pairs [4]string // at most two labels
-	named := pairs[:0]
-	parent := joined[:len(joined)-len(path[len(path)-1])]
+	joined, named := cutNodes(path)
+	last := len(path) - 1
+	parent := strings.Join(path[:last], ".")
 
 	// The last key becomes the label's value, so one metric holds all siblings.
-	if label, ok := leafLabels[strings.TrimSuffix(parent, ".")]; ok && len(path) > 1 {
-		named = append(named, label, path[len(path)-1])
-		joined = parent
-	} else {
-		joined, named = cutNodes(path, joined, named)
+	if label, ok := leafLabels[parent]; ok {
+		joined, named = parent+".", []string{label, path[last]}
 	}
 
 	name := metricName(joined)
@@ -138,30 +134,28 @@ func Metric(path []string) (labels.Labels, bool) {
 	return b.Labels(), true
 }
 
-// cutNodes removes the keys that become labels from a path, which is also given joined by dots.
-func cutNodes(path []string, joined string, named []string) (string, []string) {
+// cutNodes removes the keys that become labels from a path, which it returns joined by dots.
+func cutNodes(path []string) (joined string, named []string) {
 	const depthMax = 4 // one more than the elements of nodeLabels' longest key
-	at := -1           // length of path[:i] joined
 	for i := 1; i < len(path)-1 && i < depthMax; i++ {
-		at += 1 + len(path[i-1])
-		node, ok := nodeLabels[joined[:at]]
+		node, ok := nodeLabels[strings.Join(path[:i], ".")]
 		if !ok || node.only != nil && (len(path) != i+2 || !slices.Contains(node.only, path[i+1])) {
 			continue
 		}
 
 		named = append(named, node.label, path[i])
-		rest := joined[at+1+len(path[i])+1:]
+		rest := path[i+1:]
 
 		// A connection pool lists its hosts under their addresses, next to its totals.
-		if node.label == "pool" && i+2 < len(path) && strings.Contains(path[i+1], ":") {
-			named = append(named, "host", path[i+1])
-			rest = rest[len(path[i+1])+1:]
+		if node.label == "pool" && len(rest) > 1 && strings.Contains(rest[0], ":") {
+			named = append(named, "host", rest[0])
+			rest = rest[1:]
 		}
 
-		return joined[:at+1] + rest, named
+		return strings.Join(slices.Concat(path[:i], rest), "."), named
 	}
 
-	return joined, named
+	return strings.Join(path, "."), nil
 }
 
 // metricName abbreviates the beginning of a joined path and turns the rest into a valid name: one

@@ -106,15 +106,15 @@ func realSchemas(t *testing.T, name string) (all []*ftdc.Schema) {
 	defer f.Close()
 	s := ftdc.NewScanner(name, f)
 	for {
-		e, err := s.Next()
+		c, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			return all
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Chunk != nil && !slices.Contains(all, e.Chunk.Schema) {
-			all = append(all, e.Chunk.Schema)
+		if !slices.Contains(all, c.Schema) {
+			all = append(all, c.Schema)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestAliases(t *testing.T) {
 				}
 			}
 
-			for _, idea := range names.Aliases {
+			for _, idea := range aliases {
 				for _, a := range idea.Names {
 					expected := compareVersions(a.Since, c.version) <= 0 && (a.Until == "" || compareVersions(c.version, a.Until) <= 0)
 					if given[a.Metric] != expected {
@@ -173,7 +173,7 @@ func compareVersions(a, b string) int {
 // The table of aliases is consistent: newest first, no overlap, valid names.
 func TestAliasTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, idea := range names.Aliases {
+	for _, idea := range aliases {
 		if seen[idea.Name] || idea.Unit == "" || len(idea.Names) == 0 {
 			t.Errorf("%+v is not a unique idea", idea)
 		}

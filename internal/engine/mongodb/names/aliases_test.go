@@ -1,17 +1,17 @@
-package names
+package names_test
 
-// An Alias is a metric name and the versions of MongoDB that use it.
-type Alias struct {
+// An alias is a metric name and the versions of MongoDB that use it.
+type alias struct {
 	Metric string
 	// Since and Until are the first and the last version ("3.2", "7.0"); an empty Until is open.
 	Since, Until string
 }
 
-// An Idea is a quantity that rules use, whatever a version of MongoDB calls it.
-type Idea struct {
+// An idea is a quantity that rules use, whatever a version of MongoDB calls it.
+type idea struct {
 	Name  string // "checkpoint running"
 	Unit  string // of the value: "us", "ms", "bytes", "count", "bool"
-	Names []Alias
+	Names []alias
 }
 
 // Versions of MongoDB in which names changed.
@@ -27,21 +27,21 @@ const (
 	v82 = "8.2"
 )
 
-func always(metric string) []Alias         { return []Alias{{metric, v32, ""}} }
-func since(version, metric string) []Alias { return []Alias{{metric, version, ""}} }
+func always(metric string) []alias         { return []alias{{metric, v32, ""}} }
+func since(version, metric string) []alias { return []alias{{metric, version, ""}} }
 
 // renamed returns the names of a metric that was renamed in 8.0.
-func renamed(now, was string) []Alias {
-	return []Alias{{now, v80, ""}, {was, v32, v70}}
+func renamed(now, was string) []alias {
+	return []alias{{now, v80, ""}, {was, v32, v70}}
 }
 
-// Aliases are the ideas and their names, newest first. If a version has no name for an idea, the
+// aliases are the ideas and their names, newest first. If a version has no name for an idea, the
 // idea cannot be measured there; it is not zero.
 //
 // The names come from captures of 3.2 to 8.2 and from WiredTiger's statistics of each version
 // (src/third_party/wiredtiger/dist/stat_data.py). Release candidates of 7.0 name ticket queues as
 // 8.0 does.
-var Aliases = []Idea{
+var aliases = []idea{
 	// 8.x reports the checkpoint's progress state, which is above 0 while one runs.
 	{"checkpoint running", "bool",
 		renamed(
@@ -55,7 +55,7 @@ var Aliases = []Idea{
 	{"checkpoints", "count",
 		renamed(
 			"mongodb_ss_wt_checkpoint_total_succeed_number_of_checkpoints", "mongodb_ss_wt_txn_transaction_checkpoints")},
-	{"checkpoint fsync time", "us", []Alias{
+	{"checkpoint fsync time", "us", []alias{
 		{"mongodb_ss_wt_checkpoint_fsync_duration_after_allocating_the_transaction_ID_usecs", v80, ""},
 		{"mongodb_ss_wt_txn_transaction_fsync_duration_for_checkpoint_after_allocating_the_transaction_ID_usecs",
 			v32, v70},
@@ -63,13 +63,13 @@ var Aliases = []Idea{
 	{"bytes written for checkpoints", "bytes",
 		since(v34, "mongodb_ss_wt_block_manager_bytes_written_for_checkpoint")},
 
-	{"application evictions", "count", []Alias{
+	{"application evictions", "count", []alias{
 		{"mongodb_ss_wt_cache_page_evict_attempts_by_application_threads", v82, ""},
 		{"mongodb_ss_wt_cache_pages_evicted_by_application_threads", v32, v80},
 	}},
 	{"application eviction failures", "count",
 		since(v82, "mongodb_ss_wt_cache_page_evict_failures_by_application_threads")},
-	{"application time evicting", "us", []Alias{
+	{"application time evicting", "us", []alias{
 		{"mongodb_ss_wt_cache_application_thread_time_evicting_usecs", v80, ""},
 		{"mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs", v34, v70},
 	}},
@@ -80,23 +80,23 @@ var Aliases = []Idea{
 	{"tickets available", "count", always("mongodb_ss_wt_concurrentTransactions_available")},
 	{"tickets out", "count", always("mongodb_ss_wt_concurrentTransactions_out")},
 	{"tickets", "count", always("mongodb_ss_wt_concurrentTransactions_totalTickets")},
-	{"write ticket queued time", "us", []Alias{
+	{"write ticket queued time", "us", []alias{
 		{"mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeQueuedMicros", v80, ""},
 		{"mongodb_ss_wt_concurrentTransactions_write_totalTimeQueuedMicros", v70, v70},
 	}},
-	{"read ticket queued time", "us", []Alias{
+	{"read ticket queued time", "us", []alias{
 		{"mongodb_ss_wt_concurrentTransactions_read_normalPriority_totalTimeQueuedMicros", v80, ""},
 		{"mongodb_ss_wt_concurrentTransactions_read_totalTimeQueuedMicros", v70, v70},
 	}},
-	{"write ticket processing time", "us", []Alias{
+	{"write ticket processing time", "us", []alias{
 		{"mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeProcessingMicros", v80, ""},
 		{"mongodb_ss_wt_concurrentTransactions_write_totalTimeProcessingMicros", v70, v70},
 	}},
-	{"read ticket processing time", "us", []Alias{
+	{"read ticket processing time", "us", []alias{
 		{"mongodb_ss_wt_concurrentTransactions_read_normalPriority_totalTimeProcessingMicros", v80, ""},
 		{"mongodb_ss_wt_concurrentTransactions_read_totalTimeProcessingMicros", v70, v70},
 	}},
-	{"writes queued for a ticket", "count", []Alias{
+	{"writes queued for a ticket", "count", []alias{
 		{"mongodb_ss_wt_concurrentTransactions_write_normalPriority_queueLength", v80, ""},
 		{"mongodb_ss_wt_concurrentTransactions_write_queueLength", v70, v70},
 	}},
@@ -111,7 +111,7 @@ var Aliases = []Idea{
 	{"cache updates", "bytes", since(v44, "mongodb_ss_wt_cache_bytes_allocated_for_updates")},
 	// Old versions of documents that no longer fit in the cache. The lookaside table became the
 	// history store.
-	{"history store inserts", "count", []Alias{
+	{"history store inserts", "count", []alias{
 		{"mongodb_ss_wt_cache_history_store_table_insert_calls", v44, ""},
 		{"mongodb_ss_wt_cache_cache_overflow_table_insert_calls", v40, v42},
 		{"mongodb_ss_wt_cache_lookaside_table_insert_calls", v32, v36},
