@@ -42,3 +42,12 @@ func (s *Stream) Below(n uint64) uint64 {
 
 // Float returns a number uniform over [0, 1), with 53 bits.
 func (s *Stream) Float() float64 { return float64(s.pcg.Uint64()>>11) * (1.0 / (1 << 53)) }
+
+// Mix64 is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): each bit of its result
+// depends on all of x.
+func Mix64(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

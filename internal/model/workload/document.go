@@ -81,7 +81,7 @@ func (d *documents) original(key uint64) units.Size {
 	if d.table == nil {
 		return d.size
 	}
-	return d.at(mix64(key ^ d.salt))
+	return d.at(random.Mix64(key ^ d.salt))
 }
 
 // at returns the size at a share in 2^-64.
@@ -90,15 +90,6 @@ func (d *documents) at(share uint64) units.Size {
 	place, _ := bits.Mul64(share, uint64(len(d.table)-1)<<32)
 	low, high := d.table[place>>32], d.table[place>>32+1]
 	return low + units.Size((uint64(high-low)*(place&(1<<32-1))+1<<31)>>32)
-}
-
-// mix64 is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): each bit of its
-// result depends on all of x.
-func mix64(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // now returns a document's current size.

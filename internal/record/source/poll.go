@@ -342,13 +342,20 @@ func (p *polling) wait(ctx context.Context) bool {
 		return false
 	}
 
-	t := time.NewTimer(until)
-	defer t.Stop()
+	if !Pause(ctx, until) {
+		return false
+	}
+	_, now := p.now()
+	p.paused = now - elapsed - until
+	return true
+}
 
+// Pause waits for a duration. It returns false if the context ended first.
+func Pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
 	select {
 	case <-t.C:
-		_, now := p.now()
-		p.paused = now - elapsed - until
 		return true
 	case <-ctx.Done():
 		return false

@@ -24,8 +24,8 @@ type address struct {
 	name    string // without secrets
 	hosts   []string
 	srv     bool
-	set     string // replica set
-	options url.Values
+	set     string            // replica set
+	options map[string]string // by their names in small letters
 	hidden  location.Secrets
 	user    bool // it has credentials
 }
@@ -40,12 +40,18 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		return nil, errAddress
 	}
 
-	addr := &address{srv: parsed.Scheme == "mongodb+srv", hosts: parsed.Hosts, hidden: parsed.Secrets}
-	if addr.options, err = url.ParseQuery(parsed.Query); err != nil {
+	addr := &address{srv: parsed.Scheme == "mongodb+srv", hosts: parsed.Hosts, hidden: parsed.Secrets,
+		options: map[string]string{}}
+	options, err := url.ParseQuery(parsed.Query)
+	if err != nil {
 		return nil, errAddress
 	}
 
-	addr.option(&addr.set, "replicaSet")
+	for name, values := range options {
+		addr.options[strings.ToLower(name)] = values[0]
+	}
+
+	addr.set, _ = addr.option("replicaSet")
 	user, err := addr.credentials(parsed, getenv)
 	if err != nil {
 		return nil, err
@@ -73,29 +79,10 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	return addr, nil
 }
 
-// option reads an option's value. Option names are case-insensitive.
-func (a *address) option(to *string, name string) {
-	for k, values := range a.options {
-		if strings.EqualFold(k, name) && len(values) > 0 {
-			*to = values[0]
-		}
-	}
-}
-
-func (a *address) has(name string) bool {
-	for k := range a.options {
-		if strings.EqualFold(k, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// on reports whether an option is set to true.
-func (a *address) on(name string) bool {
-	v := ""
-	a.option(&v, name)
-	return strings.EqualFold(v, "true")
+// option returns an option's value. Option names are case-insensitive.
+func (a *address) option(name string) (value string, has bool) {
+	value, has = a.options[strings.ToLower(name)]
+	return value, has
 }
 
 // credentials returns the address's user and password part, including the "@".
@@ -106,10 +93,7 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	}
 
 	name, password, has := parsed.User, parsed.Password, parsed.HasPassword
-	mechanism := ""
-	a.option(&mechanism, "authMechanism")
-
-	if mechanism == "" && !has { // other mechanisms have no password or get it elsewhere
+	if mechanism, _ := a.option("authMechanism"); mechanism == "" && !has { // other mechanisms have no password or get it elsewhere
 		if name == "" {
 			name = getenv(source.EnvUser)
 		}
@@ -137,10 +121,11 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 // one reports whether the address means a single server. Otherwise it means a set, and the primary
 // is read.
 func (a *address) one() bool {
-	if a.has("directConnection") {
-		return a.on("directConnection")
+	if direct, has := a.option("directConnection"); has {
+		return strings.EqualFold(direct, "true")
 	}
-	return len(a.hosts) == 1 && !a.srv && a.set == "" && !a.on("loadBalanced")
+	balanced, _ := a.option("loadBalanced")
+	return len(a.hosts) == 1 && !a.srv && a.set == "" && !strings.EqualFold(balanced, "true")
 }
 
 // clipped shortens a text, because a server's message can be megabytes long.

@@ -62,8 +62,8 @@ func connect(ctx context.Context, a *address, opt Options, within time.Duration)
 	}
 
 	// The selection timeout covers finding the server; the command still needs its own time.
-	if t := o.ServerSelectionTimeout; t != nil && a.has("serverSelectionTimeoutMS") {
-		l.within = max(l.within, *t+againWithin)
+	if _, has := a.option("serverSelectionTimeoutMS"); has && o.ServerSelectionTimeout != nil {
+		l.within = max(l.within, *o.ServerSelectionTimeout+againWithin)
 	}
 
 	o.SetServerMonitor(&event.ServerMonitor{
@@ -117,11 +117,11 @@ func clientOptions(ctx context.Context, addr *address, opt Options,
 
 	// A retried read would hide how long the server took. Polling needs no extra connection.
 	driver.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
-	if !addr.has("serverSelectionTimeoutMS") {
+	if _, has := addr.option("serverSelectionTimeoutMS"); !has {
 		driver.SetServerSelectionTimeout(min(within, opt.within()))
 	}
 
-	if !addr.has("connectTimeoutMS") {
+	if _, has := addr.option("connectTimeoutMS"); !has {
 		driver.SetConnectTimeout(min(connectWithin, opt.within()))
 	}
 
@@ -211,11 +211,7 @@ func (l *link) endWhenUnreachable(ctx context.Context) (context.Context, context
 
 // command runs a command on the admin database.
 func (l *link) command(ctx context.Context, name string, more ...bson.E) (bson.Raw, error) {
-	return l.commandOn(ctx, "admin", name, more...)
-}
-
-func (l *link) commandOn(ctx context.Context, database, name string, more ...bson.E) (bson.Raw, error) {
-	return l.run(ctx, database, append(bson.D{{Key: name, Value: 1}}, more...))
+	return l.run(ctx, "admin", append(bson.D{{Key: name, Value: 1}}, more...))
 }
 
 // run runs a command with its own deadline, because the driver sets none.

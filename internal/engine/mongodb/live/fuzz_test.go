@@ -46,7 +46,7 @@ func FuzzAnswers(f *testing.F) {
 		hosts(d)
 		s.host(d)
 		alone(d)
-		newTail("h").read(d)
+		_, _ = classCounts(d)
 		sizesOf(d, "h", "x", time.Now())
 		_, _ = s.reader("status", "").Read(d)
 		_, _ = s.reader("status", "").Read(d)

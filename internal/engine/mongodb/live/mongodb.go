@@ -133,23 +133,20 @@ func routed(ctx context.Context, l *link) string {
 		return text + " (sh.status() lists them)"
 	}
 
-	list, _ := answer.Lookup("shards").ArrayOK()
-	values, _ := list.Values()
-
-	var shards []string
-	for _, v := range values {
-		if d, ok := v.DocumentOK(); ok {
-			if host, ok := d.Lookup("host").StringValueOK(); ok && len(shards) < shardsMax {
-				shards = append(shards, host)
-			}
-		}
+	var list struct {
+		Shards []struct {
+			Host string `bson:"host"`
+		} `bson:"shards"`
 	}
-
-	if len(shards) == 0 {
+	if bson.Unmarshal(answer, &list) != nil || len(list.Shards) == 0 {
 		return text
 	}
 
-	return text + ": " + strings.Join(shards, "; ")
+	var hosts []string
+	for _, s := range list.Shards[:min(shardsMax, len(list.Shards))] {
+		hosts = append(hosts, s.Host)
+	}
+	return text + ": " + strings.Join(hosts, "; ")
 }
 
 // shardsMax limits the shards in a note.
@@ -229,18 +226,6 @@ var leftOut = []bson.E{
 	{Key: "sharding", Value: false}, {Key: "timing", Value: false}, {Key: "defaultRWConcern", Value: false},
 	{Key: "tenantMigrationAccessBlocker", Value: false}, {Key: "tcmalloc", Value: false},
 	{Key: "oplog", Value: true},
-}
-
-// pause waits for a duration. It returns false if the context ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 var errNotCollected = errors.New("the server has not collected anything yet")

@@ -46,7 +46,7 @@ type sampler struct {
 
 	instance atomic.Pointer[string]
 	readers  map[string]*ftdc.Documents // by kind of document
-	tail     *tail
+	tail     tail
 
 	rich     bool          // getDiagnosticData is permitted
 	start    time.Time     // of the newest document, by the server's clock
@@ -77,7 +77,7 @@ func newSampler(m *server, l *link, w recording.Writer, opt source.Options) *sam
 func (s *sampler) switchTo(instance string) {
 	s.instance.Store(&instance)
 	s.readers = map[string]*ftdc.Documents{}
-	s.tail = newTail(instance)
+	s.tail = tail{}
 	s.uptime, s.start, s.measured, s.trip = 0, time.Time{}, false, 0
 }
 
@@ -139,7 +139,7 @@ func (s *sampler) sample(ctx context.Context, at time.Time, now func() time.Time
 // readCollected reads the document that the server collected last. It returns errNotCollected if
 // there is none, now or permanently.
 func (s *sampler) readCollected(ctx context.Context, now func() time.Time, without string) error {
-	if !s.start.IsZero() && s.phase > 0 && !pause(ctx, s.phase) {
+	if !s.start.IsZero() && s.phase > 0 && !source.Pause(ctx, s.phase) {
 		return ctx.Err()
 	}
 

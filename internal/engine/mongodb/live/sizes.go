@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
 )
 
 const (
@@ -33,10 +34,10 @@ func (s *sampler) pollSizes(ctx context.Context) {
 		return
 	}
 
-	for pause(ctx, time.Second) { // let the first sample go first
+	for source.Pause(ctx, time.Second) { // let the first sample go first
 		for _, name := range s.largest(ctx) {
-			answer, err := s.l.commandOn(ctx, name, "dbStats",
-				bson.E{Key: "maxTimeMS", Value: weighWithin.Milliseconds()})
+			answer, err := s.l.run(ctx, name,
+				bson.D{{Key: "dbStats", Value: 1}, {Key: "maxTimeMS", Value: weighWithin.Milliseconds()}})
 			if err != nil {
 				continue // it was dropped, takes too long, or is denied
 			}
@@ -45,7 +46,7 @@ func (s *sampler) pollSizes(ctx context.Context) {
 				return // the sampler gets the same error
 			}
 		}
-		if !pause(ctx, weighEvery) {
+		if !source.Pause(ctx, weighEvery) {
 			return
 		}
 	}
@@ -86,12 +87,7 @@ func (s *sampler) largest(ctx context.Context) []string {
 func sizesOf(answer bson.Raw, instance, name string, at time.Time) *recording.Batch {
 	b := &recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	for _, field := range sizes {
-		v := answer.Lookup(field)
-		x, ok := v.DoubleOK()
-		if n, whole := v.AsInt64OK(); whole && !ok {
-			x, ok = float64(n), true
-		}
-		if ok {
+		if x, ok := answer.Lookup(field).AsFloat64OK(); ok {
 			b.Columns = append(b.Columns, recording.Column{Values: []float64{x},
 				Labels: labels.FromStrings(labels.MetricName, sizeName(field), "database", name, "instance", instance)})
 		}

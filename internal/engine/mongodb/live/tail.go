@@ -52,26 +52,17 @@ var histogramsOf = [...]string{"reads", "writes"}
 
 // A tail reads the histograms of one server.
 type tail struct {
-	labels  [len(histogramsOf)][]labels.Labels // by class; the last includes all operations
-	request []bson.E                           // serverStatus without other sections; nil: not yet known
-	never   string                             // why it is no longer read; "" while it is read
-	values  [len(histogramsOf)][]float64
+	request []bson.E // serverStatus without other sections; nil: not yet known
+	never   string   // why it is no longer read; "" while it is read
 }
 
-func newTail(instance string) *tail {
-	t := &tail{}
-	for i, op := range histogramsOf {
-		t.values[i] = make([]float64, len(classBounds)+1)
-		for k := range t.values[i] {
-			le := "+Inf"
-			if k < len(classBounds) {
-				le = strconv.FormatFloat(float64(classBounds[k])/1e6, 'g', -1, 64)
-			}
-			t.labels[i] = append(t.labels[i],
-				labels.FromStrings(labels.MetricName, latencyMetric, "instance", instance, "le", le, "op_type", op))
-		}
+// latencyLabels are the labels of a class; the last includes all operations.
+func latencyLabels(instance, op string, class int) labels.Labels {
+	le := "+Inf"
+	if class < len(classBounds) {
+		le = strconv.FormatFloat(float64(classBounds[class])/1e6, 'g', -1, 64)
 	}
-	return t
+	return labels.FromStrings(labels.MetricName, latencyMetric, "instance", instance, "le", le, "op_type", op)
 }
 
 // alone returns the options of serverStatus for the histograms and no other section. It excludes
@@ -91,7 +82,7 @@ func alone(answer bson.Raw) []bson.E {
 // latencies adds the current histograms if the server provides them. A failure here does not
 // invalidate the sample, whose other numbers are complete.
 func (s *sampler) latencies(ctx context.Context, at time.Time) {
-	histograms := s.tail
+	histograms := &s.tail
 	if histograms.never != "" || s.opt.Want != nil && !s.opt.Want(latencyMetric) {
 		return
 	}
@@ -117,51 +108,51 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 		histograms.request = alone(answer)
 	}
 
-	if histograms.never = histograms.read(answer); histograms.never != "" {
-		s.limit(histograms.never)
+	counts, never := classCounts(answer)
+	if never != "" {
+		histograms.never = never
+		s.limit(never)
 		return
 	}
 
 	b := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
-	for i := range histogramsOf {
-		for k := range histograms.values[i] {
-			b.Columns = append(b.Columns, recording.Column{Labels: histograms.labels[i][k],
-				Values: histograms.values[i][k : k+1 : k+1]})
+	for i, op := range histogramsOf {
+		for k, n := range counts[i] {
+			b.Columns = append(b.Columns, recording.Column{Labels: latencyLabels(*s.instance.Load(), op, k),
+				Values: []float64{n}})
 		}
 	}
 
 	s.batches = append(s.batches, b)
 }
 
-// read sums the classes of an answer, or says why it cannot.
-func (t *tail) read(answer bson.Raw) (never string) {
+// classCounts sums the classes of an answer for each of histogramsOf, or says why it cannot.
+func classCounts(answer bson.Raw) (all [len(histogramsOf)][]float64, never string) {
 	// One key at a time: with several, the driver's lookup panics if an inner length is wrong.
-	all, _ := answer.Lookup("opLatencies").DocumentOK()
+	latencies, _ := answer.Lookup("opLatencies").DocumentOK()
 	for i, op := range histogramsOf {
-		of, _ := all.Lookup(op).DocumentOK()
+		of, _ := latencies.Lookup(op).DocumentOK()
 		list, ok := of.Lookup("histogram").ArrayOK()
 		if !ok {
-			return "the server provides no latency histograms (opLatencies): percentiles are unknown, only means are available"
+			return all, "the server provides no latency histograms (opLatencies): percentiles are unknown, only means are available"
 		}
 
 		classes, err := list.Values()
 		if err != nil {
-			return unreadable
+			return all, unreadable
 		}
 
-		counts := t.values[i]
-		clear(counts)
-
+		counts := make([]float64, len(classBounds)+1)
 		for _, c := range classes {
 			d, ok := c.DocumentOK()
 			if !ok {
-				return unreadable
+				return all, unreadable
 			}
 			begins, whole := d.Lookup("micros").AsInt64OK()
 			n, counted := d.Lookup("count").AsInt64OK()
 			k, known := classOf(begins)
 			if !whole || !counted || n < 0 || !known {
-				return unreadable
+				return all, unreadable
 			}
 			counts[k] += float64(n)
 		}
@@ -170,9 +161,11 @@ func (t *tail) read(answer bson.Raw) (never string) {
 		for k := 1; k < len(counts); k++ {
 			counts[k] += counts[k-1]
 		}
+
+		all[i] = counts
 	}
 
-	return ""
+	return all, ""
 }
 
 const unreadable = "the server's latency histograms (opLatencies) have other classes than those of 3.4 to 8.x: percentiles are unknown, only means are available"

@@ -214,12 +214,12 @@ func FuzzTail(f *testing.F) {
 	f.Add([]byte("\x26\x00\x00\x00\x03opLatencies\x00\x14\x00\x00\x00\x03reads\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		alone(answer)
-		s := newTail("db")
-		if s.read(answer) != "" {
+		counts, never := classCounts(answer)
+		if never != "" {
 			return
 		}
 
-		for _, of := range s.values {
+		for _, of := range counts {
 			for k, n := range of {
 				if n < 0 || k > 0 && n < of[k-1] {
 					t.Fatalf("counts %v", of)

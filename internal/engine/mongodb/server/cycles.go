@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"plimsoll/internal/lab"
+	"plimsoll/internal/record/source"
 )
 
 const (
@@ -45,7 +46,8 @@ var (
 func first(d bson.Raw, paths [][]string) (float64, bool) {
 	for _, p := range paths {
 		if v, err := d.LookupErr(p...); err == nil {
-			return number(v), true
+			x, _ := v.AsFloat64OK()
+			return x, true
 		}
 	}
 	return 0, false
@@ -110,7 +112,7 @@ func (s *store) watch() {
 				s.cycles.observe(time.Now(), d)
 				s.mu.Unlock()
 			}
-			if !wait(ctx, lookEvery) {
+			if !source.Pause(ctx, lookEvery) {
 				return
 			}
 		}
@@ -118,6 +120,9 @@ func (s *store) watch() {
 }
 
 func (s *store) seen() []lab.Cycle {
+	if s == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.cycles.all)

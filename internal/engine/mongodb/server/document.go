@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/model/workload"
@@ -36,33 +37,26 @@ type maker struct {
 
 func newMaker(share units.Ratio, change units.Size) *maker {
 	m := &maker{pool: make([]byte, 0, poolBytes+8), share: share, change: change}
-	for x := uint64(1); len(m.pool) < poolBytes; { // splitmix64
-		x += 0x9e3779b97f4a7c15
-		m.pool = binary.LittleEndian.AppendUint64(m.pool, mix(x))
+	for x := uint64(1); len(m.pool) < poolBytes; x++ {
+		m.pool = binary.LittleEndian.AppendUint64(m.pool, random.Mix64(x))
 	}
 	return m
-}
-
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // bytes returns n bytes that differ for each write of each key. The given share of them does not
 // compress.
 func (m *maker) bytes(n int, key, seq uint64) bson.Binary {
 	n = max(n, 0)
-	random := int(float64(n) * float64(m.share))
-	at := int(mix(key*0x9e3779b97f4a7c15+seq) % poolBytes)
+	varied := int(float64(n) * float64(m.share))
+	at := int(random.Mix64(random.Mix64(key)+seq) % poolBytes)
 	// The common case needs no copy: the bytes are a window of the pool.
-	if random == n && at+n <= len(m.pool) {
+	if varied == n && at+n <= len(m.pool) {
 		return bson.Binary{Data: m.pool[at : at+n]}
 	}
 	out := make([]byte, n)
-	for done := 0; done < random; {
-		done += copy(out[done:random], m.pool[at:])
-		at = int(mix(uint64(at)+1) % poolBytes)
+	for done := 0; done < varied; {
+		done += copy(out[done:varied], m.pool[at:])
+		at = int(random.Mix64(uint64(at)) % poolBytes)
 	}
 	return bson.Binary{Data: out}
 }

@@ -29,7 +29,6 @@ type Existing struct {
 
 	version string
 	blind   bool // serverStatus is denied
-	made    bool
 	store   atomic.Pointer[store]
 }
 
@@ -166,42 +165,33 @@ var needed = []string{"find", "insert", "update", "dropDatabase"}
 // allowed returns an error for a missing privilege. Without an authenticated user it cannot check privileges;
 // the server's own refusal is the error in that case.
 func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
-	got, err := c.Database("admin").RunCommand(ctx,
-		bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
+	var status struct {
+		AuthInfo struct {
+			Users      []bson.Raw  `bson:"authenticatedUsers"`
+			Privileges []privilege `bson:"authenticatedUserPrivileges"`
+		} `bson:"authInfo"`
+	}
+	err := c.Database("admin").RunCommand(ctx,
+		bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Decode(&status)
 	if err != nil {
 		return nil //nolint:nilerr // an old server or a proxy, which refuses by itself
 	}
 
-	users, _ := got.Lookup("authInfo", "authenticatedUsers").ArrayOK()
-
 	// Without authentication, listing collections shows whether the server demands it.
-	if names, err := users.Values(); err != nil || len(names) == 0 {
+	if len(status.AuthInfo.Users) == 0 {
 		_, err := c.Database(v.opt.Name).ListCollectionNames(ctx, bson.D{})
 		return v.explain(err)
 	}
 
-	privileges, _ := got.Lookup("authInfo", "authenticatedUserPrivileges").ArrayOK()
-	values, err := privileges.Values()
-	if err != nil {
-		return nil //nolint:nilerr // unknown
+	if status.AuthInfo.Privileges == nil {
+		return nil // unknown
 	}
 
 	have := map[string]bool{}
-	for _, p := range values {
-		d, ok := p.DocumentOK()
-		if !ok || !v.covers(d.Lookup("resource")) {
-			continue
-		}
-
-		actions, _ := d.Lookup("actions").ArrayOK()
-		all, err := actions.Values()
-		if err != nil {
-			continue
-		}
-
-		for _, a := range all {
-			if text, ok := a.StringValueOK(); ok {
-				have[text] = true
+	for _, p := range status.AuthInfo.Privileges {
+		if p.covers(v.opt.Name) {
+			for _, action := range p.Actions {
+				have[action] = true
 			}
 		}
 	}
@@ -215,20 +205,21 @@ func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	return nil
 }
 
-// covers reports whether a privilege's resource is the whole database.
-func (v *Existing) covers(resource bson.RawValue) bool {
-	d, ok := resource.DocumentOK()
-	if !ok {
-		return false
-	}
-	if any, ok := d.Lookup("anyResource").BooleanOK(); ok && any {
-		return true
-	}
-	db, has := d.Lookup("db").StringValueOK()
-	in, whole := d.Lookup("collection").StringValueOK()
-	// An empty database or collection in a resource means all of them (MongoDB manual, resource
-	// document).
-	return has && whole && in == "" && (db == "" || db == v.opt.Name)
+// A privilege is what a user may do with a resource, as connectionStatus lists it.
+type privilege struct {
+	Resource struct {
+		Any        bool    `bson:"anyResource"`
+		DB         *string `bson:"db"`
+		Collection *string `bson:"collection"`
+	} `bson:"resource"`
+	Actions []string `bson:"actions"`
+}
+
+// covers reports whether the resource is the whole database. An empty database or collection means all of
+// them (MongoDB manual, resource document).
+func (p *privilege) covers(database string) bool {
+	r := p.Resource
+	return r.Any || r.DB != nil && (*r.DB == "" || *r.DB == database) && r.Collection != nil && *r.Collection == ""
 }
 
 // Start implements lab.Server: it inserts the documents, which creates the database.
@@ -245,9 +236,8 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 	}
 
 	s := newStore(c, v.opt.Name, &v.cfg, m.Scenario)
-	v.store.Store(s)
 	// Even if loading fails, some documents may exist.
-	v.made = true
+	v.store.Store(s)
 
 	if err := s.load(ctx, m.Scenario, progress); err != nil {
 		return v.explain(err)
@@ -262,20 +252,12 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 
 // Do implements lab.Server.
 func (v *Existing) Do(ctx context.Context, _ int, op *lab.Op) error {
-	s := v.store.Load()
-	if s == nil {
-		return errNotRunning
-	}
-	return v.explain(s.do(ctx, op))
+	return v.explain(v.store.Load().do(ctx, op))
 }
 
 // Read implements lab.Server.
 func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
-	s := v.store.Load()
-	if s == nil {
-		return 0, false, errNotRunning
-	}
-	seq, found, err = s.read(ctx, key)
+	seq, found, err = v.store.Load().read(ctx, key)
 	return seq, found, v.explain(err)
 }
 
@@ -285,15 +267,12 @@ func (v *Existing) Sources() []source.Source {
 	if s == nil || v.blind {
 		return nil
 	}
-	return []source.Source{newStatistics(s.client, "serverStatus", v.version)}
+	return []source.Source{newStatistics(s.client, v.version)}
 }
 
 // Cycles implements lab.Server.
 func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) {
-	if s := v.store.Load(); s != nil {
-		return s.seen(), nil
-	}
-	return nil, nil
+	return v.store.Load().seen(), nil
 }
 
 // Crash implements lab.Server: it never kills a server that others use.
@@ -306,11 +285,10 @@ func (v *Existing) Restart(context.Context) error { return existing.ErrNotOurs }
 func (v *Existing) Stop(ctx context.Context) error {
 	s := v.store.Swap(nil)
 	if s == nil {
-		return nil
+		return nil // only a database that this run created is dropped
 	}
 	var err error
-	// Only a database that this run created is dropped.
-	if v.made && !v.opt.Keep {
+	if !v.opt.Keep {
 		if err = s.of.Database().Drop(ctx); err != nil {
 			err = fmt.Errorf("database %s is still in %s (db.getSiblingDB(%q).dropDatabase()): %w", v.opt.Name,
 				v.opt.Address, v.opt.Name, v.explain(err))

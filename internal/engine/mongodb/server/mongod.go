@@ -98,12 +98,12 @@ func conf(cfg *wiredtiger.Config, at place) string {
 
 	line(2, "collectionConfig:")
 	compressor := "snappy"
-	if cfg.Compressor != nil && !*cfg.Compressor {
+	if !wiredtiger.Enabled(cfg.Compressor) {
 		compressor = "none"
 	}
 
 	line(3, "blockCompressor: %s", compressor)
-	if cfg.Oplog == nil || *cfg.Oplog {
+	if wiredtiger.Enabled(cfg.Oplog) {
 		line(0, "replication:")
 		line(1, "replSetName: %s", replicaSet)
 		line(1, "oplogSizeMB: %d", 990) // mongod's own minimum
@@ -154,7 +154,7 @@ const noIndexes = "engine.mongodb.indexes is ignored: the collection has only th
 // cannot lists the scenario's settings that mongod does not support. It returns an error for anything
 // that mongod cannot do at all.
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
-	if cfg.Journal != nil && !*cfg.Journal {
+	if !wiredtiger.Enabled(cfg.Journal) {
 		if major, minor := release(version); major > 6 || major == 6 && minor >= 1 {
 			return nil,
 				errors.New("journal: false: mongod has not supported this since 6.1; plimsoll's own WiredTiger worker does (omit --mongod)")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -160,15 +161,12 @@ func (s *Server) lay() error {
 		s.user.Admit(s.m.Scratch))
 }
 
-// arguments returns mongod's command line.
-func arguments(file string) []string { return []string{"--config", file} }
-
 // begin starts mongod and returns when it accepts writes.
 func (s *Server) begin(ctx context.Context, first bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	p, err := process.Start(process.Options{
-		Path: s.path, Args: arguments(s.file), User: s.user, Dir: s.m.Scratch,
+		Path: s.path, Args: []string{"--config", s.file}, User: s.user, Dir: s.m.Scratch,
 		Log: filepath.Join(s.m.Scratch, "mongod.log"), Line: s.m.Print,
 	})
 	if err != nil {
@@ -207,7 +205,7 @@ func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 			last = err
 		} else if writable, _ := who.Lookup("isWritablePrimary").BooleanOK(); writable {
 			return nil
-		} else if first && (s.cfg.Oplog == nil || *s.cfg.Oplog) {
+		} else if first && wiredtiger.Enabled(s.cfg.Oplog) {
 			// replSetInitiate is retried until it succeeds or the set turns out to exist.
 			member := bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: "127.0.0.1:" + strconv.Itoa(s.at.port)}}
 			set := bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{member}}}
@@ -235,37 +233,25 @@ func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 
 // Do implements lab.Server.
 func (s *Server) Do(ctx context.Context, _ int, op *lab.Op) error {
-	st := s.store.Load()
-	if st == nil {
-		return errNotRunning
-	}
-	return st.do(ctx, op)
+	return s.store.Load().do(ctx, op)
 }
 
 // Read implements lab.Server.
 func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
-	st := s.store.Load()
-	if st == nil {
-		return 0, false, errNotRunning
-	}
-	return st.read(ctx, key)
+	return s.store.Load().read(ctx, key)
 }
 
 // Sources implements lab.Server.
 func (s *Server) Sources() []source.Source {
 	if st := s.store.Load(); st != nil {
-		return []source.Source{newStatistics(st.client, "serverStatus", s.version)}
+		return []source.Source{newStatistics(st.client, s.version)}
 	}
 	return nil
 }
 
 // Cycles implements lab.Server.
 func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) {
-	out := append([]lab.Cycle(nil), s.ended...)
-	if st := s.store.Load(); st != nil {
-		out = append(out, st.seen()...)
-	}
-	return out, nil
+	return slices.Concat(s.ended, s.store.Load().seen()), nil
 }
 
 // disconnect keeps the checkpoints seen so far. A checkpoint in progress ended with the server.

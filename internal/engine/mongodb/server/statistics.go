@@ -25,8 +25,8 @@ type statistics struct {
 	client *mongo.Client
 }
 
-func newStatistics(c *mongo.Client, name, version string) *statistics {
-	d := recording.Source{Kind: "mongodb", Name: name, Engine: "mongodb", Version: version}
+func newStatistics(c *mongo.Client, version string) *statistics {
+	d := recording.Source{Kind: "mongodb", Name: "serverStatus", Engine: "mongodb", Version: version}
 	return &statistics{Polled: source.NewPolled(d), client: c}
 }
 
@@ -57,32 +57,8 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 // AddFacts implements source.Sampler.
 func (*sampler) AddFacts(*recording.Source) {}
 
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 func serverStatus(ctx context.Context, c *mongo.Client) (bson.Raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	return c.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
-}
-
-// number returns a numeric value, or 0 for others.
-func number(v bson.RawValue) float64 {
-	switch v.Type {
-	case bson.TypeInt32:
-		return float64(v.Int32())
-	case bson.TypeInt64:
-		return float64(v.Int64())
-	case bson.TypeDouble:
-		return v.Double()
-	}
-	return 0
 }

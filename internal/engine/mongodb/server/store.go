@@ -38,7 +38,7 @@ const (
 
 var errNotRunning = errors.New("MongoDB is not connected")
 
-// A store is the workload's collection.
+// A store is the workload's collection; nil: not connected.
 type store struct {
 	client *mongo.Client
 	of     *mongo.Collection
@@ -53,12 +53,10 @@ type store struct {
 
 // concern returns the write concern of a scenario.
 func concern(cfg *wiredtiger.Config) (*writeconcern.WriteConcern, string) {
-	if cfg.JournalEach != nil && !*cfg.JournalEach {
-		no := false
-		return &writeconcern.WriteConcern{W: 1, Journal: &no}, "{w: 1, j: false}"
+	if !wiredtiger.Enabled(cfg.JournalEach) {
+		return &writeconcern.WriteConcern{W: 1, Journal: new(false)}, "{w: 1, j: false}"
 	}
-	yes := true
-	return &writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &yes}, `{w: "majority", j: true}`
+	return &writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: new(true)}, `{w: "majority", j: true}`
 }
 
 // connect prepares a client. The driver connects when necessary.
@@ -139,8 +137,11 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 
 // do performs an operation.
 func (s *store) do(ctx context.Context, op *lab.Op) error {
-	id := bson.D{{Key: "_id", Value: int64(op.Key)}}
+	if s == nil {
+		return errNotRunning
+	}
 
+	id := bson.D{{Key: "_id", Value: int64(op.Key)}}
 	switch op.Kind {
 	case workload.Insert:
 		_, err := s.of.InsertOne(ctx, s.make.document(op.Key, op.Seq, max(op.Document, op.Size)))
@@ -174,6 +175,10 @@ func (s *store) do(ctx context.Context, op *lab.Op) error {
 
 // read returns the number of the write that produced a document.
 func (s *store) read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	if s == nil {
+		return 0, false, errNotRunning
+	}
+
 	raw, err := s.of.FindOne(ctx, bson.D{{Key: "_id", Value: int64(key)}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, false, nil

@@ -29,7 +29,7 @@ func (b *Bench) Checkpoint(ctx context.Context) error {
 	if w == nil {
 		return errKilled
 	}
-	_, err := w.call(ctx, newCaller(), kindCheckpoint, nil)
+	_, err := w.call(ctx, kindCheckpoint, nil)
 	return err
 }
 

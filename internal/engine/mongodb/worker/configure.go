@@ -72,7 +72,8 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int,
 
 	result = configuration{
 		home: at.home, threads: min(max(connections, 1), tickets),
-		checkpointMs: ms(cfg.Checkpoint), syncMs: ms(cfg.JournalInterval), log: journaled(cfg), whole: opt.whole,
+		checkpointMs: ms(cfg.Checkpoint), syncMs: ms(cfg.JournalInterval), log: wiredtiger.Enabled(cfg.Journal),
+		whole:         opt.whole,
 		randomPercent: randomPercent(cfg.Compression), indexes: uint32(cfg.Indexes),
 		indexEntry:  uint32(min(cfg.IndexEntry, 1<<15)),
 		oplogRecord: uint32(min(max(cfg.LogRecord, 0), documentBytesMax)),
@@ -105,17 +106,13 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int,
 
 	leaf := (cfg.LeafPage + unit - 1) / unit * unit
 	table := fmt.Sprintf(tableFormat, unit, unit, leaf, max(10*units.MiB, 4*leaf)) + compressor
-	oplog := cfg.Oplog == nil || *cfg.Oplog
-	if oplog {
+	if wiredtiger.Enabled(cfg.Oplog) {
 		result.oplog, logged = table+logged, unlogged
 	}
 
 	result.documents, result.index = table+logged, indexFormat+compressor+logged
 	return result, warnings, nil
 }
-
-// journaled reports whether there is a log. Without one, a crash falls back to the last checkpoint.
-func journaled(cfg *wiredtiger.Config) bool { return cfg.Journal == nil || *cfg.Journal }
 
 // connection returns the configuration string for wiredtiger_open.
 func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string) (string,
@@ -156,7 +153,7 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 		set = append(set, "extensions=["+snappy+"]")
 	}
 
-	if !journaled(cfg) {
+	if !wiredtiger.Enabled(cfg.Journal) {
 		return strings.Join(append(set, "log=(enabled=false)"), ","), warnings, nil
 	}
 	if strings.ContainsAny(at.journal, "\"\\\n") {

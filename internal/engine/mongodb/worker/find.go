@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // variable selects the worker to use; workerName is its default name.
@@ -81,12 +82,7 @@ func askVersion(path string) (string, error) {
 
 // majorOf returns the first number of a version.
 func majorOf(version string) int {
-	major := 0
-	for _, c := range version {
-		if c < '0' || c > '9' || major > 1000 {
-			break
-		}
-		major = 10*major + int(c-'0')
-	}
+	first, _, _ := strings.Cut(version, ".")
+	major, _ := strconv.Atoi(first) // askVersion has checked it
 	return major
 }

@@ -35,7 +35,6 @@ type server struct {
 	config  configuration
 	machine *lab.Machine
 	each    bool // a write waits for the journal
-	callers []*caller
 
 	worker       atomic.Pointer[worker] // nil: not running
 	ops, latency [2]atomic.Int64        // reads, writes; nanoseconds
@@ -61,8 +60,8 @@ func newServer(cfg wiredtiger.Config, opt options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{cfg: cfg, opt: opt, path: path, version: version, each: cfg.JournalEach == nil ||
-		*cfg.JournalEach}, nil
+	return &server{cfg: cfg, opt: opt, path: path, version: version,
+		each: wiredtiger.Enabled(cfg.JournalEach)}, nil
 }
 
 func (s *server) Describe() string { return "WiredTiger " + s.version }
@@ -96,12 +95,6 @@ func (s *server) Start(ctx context.Context, machine *lab.Machine, progress lab.P
 	}
 
 	s.config, s.machine = config, machine
-	s.callers = make([]*caller, load.Connections())
-
-	for i := range s.callers {
-		s.callers[i] = newCaller()
-	}
-
 	w, err := s.run(ctx)
 	if err == nil {
 		err = s.load(ctx, w, load, progress)
@@ -196,11 +189,10 @@ func (s *server) load(ctx context.Context, child *worker, load *workload.Workloa
 		progress = func(string, int64, int64) {}
 	}
 
-	c := newCaller()
 	for first := uint64(0); first < s.cfg.Documents; {
 		// One message per loadMax documents, so that progress shows and a message stays small.
 		n := min(loadMax, s.cfg.Documents-first)
-		_, err := child.call(ctx, c, kindLoad, func(b []byte) ([]byte, error) {
+		_, err := child.call(ctx, kindLoad, func(b []byte) ([]byte, error) {
 			b = binary.LittleEndian.AppendUint64(b, first)
 			b = binary.LittleEndian.AppendUint32(b, uint32(n))
 			b = binary.LittleEndian.AppendUint32(b, uint32(n))
@@ -218,7 +210,7 @@ func (s *server) load(ctx context.Context, child *worker, load *workload.Workloa
 	}
 
 	progress("indexes, a checkpoint, and documents into the cache", 0, 0)
-	_, err := child.call(ctx, c, kindLoaded, func(b []byte) ([]byte, error) {
+	_, err := child.call(ctx, kindLoaded, func(b []byte) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(b, uint64(s.config.warm)), nil
 	})
 	if err != nil {
@@ -229,7 +221,7 @@ func (s *server) load(ctx context.Context, child *worker, load *workload.Workloa
 }
 
 func (s *server) serve(ctx context.Context, w *worker) error {
-	_, err := w.call(ctx, newCaller(), kindServe, nil)
+	_, err := w.call(ctx, kindServe, nil)
 	return err
 }
 
@@ -239,7 +231,7 @@ var kinds = [workload.Kinds]kind{
 	workload.Scan: kindScan,
 }
 
-func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
+func (s *server) Do(ctx context.Context, _ int, op *lab.Op) error {
 	w := s.current()
 	if w == nil {
 		return errKilled
@@ -258,7 +250,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	}
 
 	begin := time.Now()
-	body, err := w.call(ctx, s.callers[conn], kinds[op.Kind], func(b []byte) ([]byte, error) {
+	body, err := w.call(ctx, kinds[op.Kind], func(b []byte) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(b, op.Key)
 		switch {
 		case op.Kind == workload.Scan:
@@ -368,7 +360,7 @@ func (s *server) Read(ctx context.Context, key uint64) (seq uint64, found bool, 
 	if w == nil {
 		return 0, false, errKilled
 	}
-	body, err := w.call(ctx, newCaller(), kindRead, func(b []byte) ([]byte, error) {
+	body, err := w.call(ctx, kindRead, func(b []byte) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(b, key), nil
 	})
 	if err != nil {

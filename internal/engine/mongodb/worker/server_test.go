@@ -34,7 +34,7 @@ func has(t testing.TB, s *server, key, seq uint64, found bool) {
 // size returns the size of a document, according to the worker.
 func size(t testing.TB, s *server, key uint64) units.Size {
 	t.Helper()
-	body, err := s.current().call(t.Context(), newCaller(), kindRead, func(b []byte) ([]byte, error) {
+	body, err := s.current().call(t.Context(), kindRead, func(b []byte) ([]byte, error) {
 		return append(b, byte(key), byte(key>>8), 0, 0, 0, 0, 0, 0), nil
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func restart(t testing.TB, s *server) {
 // checkpoint makes a checkpoint and returns when it is done.
 func checkpoint(t testing.TB, s *server) {
 	t.Helper()
-	if _, err := s.current().call(t.Context(), newCaller(), kindCheckpoint, nil); err != nil {
+	if _, err := s.current().call(t.Context(), kindCheckpoint, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -146,7 +146,7 @@ func syncs(t testing.TB, s *server) int64 {
 
 func engineStatistics(t testing.TB, s *server) map[string]int64 {
 	t.Helper()
-	body, err := s.current().call(t.Context(), newCaller(), kindStatistics, nil)
+	body, err := s.current().call(t.Context(), kindStatistics, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (s *server) Sources() []source.Source {
 // Read implements source.Source. While the engine is down (a power loss) there are no samples,
 // which is a gap.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	return s.Poll(ctx, w, opt, &batch{s: s.s, want: opt.Want, known: map[string]labels.Labels{}})
+	return s.Poll(ctx, w, opt, &batch{s: s.s, want: opt.Want})
 }
 
 // Sample implements source.Sampler. The sample's time is that of the engine's answer.
@@ -52,10 +52,9 @@ var errBad = errors.New("WiredTiger's statistics cannot be read")
 // A batch is one sample.
 type batch struct {
 	recording.Batch
-	s     *server
-	want  func(string) bool
-	known map[string]labels.Labels // by the engine's own name; empty: not wanted
-	seen  map[uint64]bool          // labels, by their hash
+	s    *server
+	want func(string) bool
+	seen map[labels.Labels]bool
 }
 
 // sample reads the engine's counters.
@@ -65,7 +64,7 @@ func (b *batch) sample(ctx context.Context, s *server) error {
 		return errKilled
 	}
 
-	body, err := w.call(ctx, newCaller(), kindStatistics, nil)
+	body, err := w.call(ctx, kindStatistics, nil)
 	if err != nil {
 		return err
 	}
@@ -75,7 +74,7 @@ func (b *batch) sample(ctx context.Context, s *server) error {
 		return fmt.Errorf("%w: %w", errBad, err)
 	}
 
-	b.TimesMs, b.Columns, b.seen = []int64{at.UnixMilli()}, b.Columns[:0], map[uint64]bool{}
+	b.TimesMs, b.Columns, b.seen = []int64{at.UnixMilli()}, b.Columns[:0], map[labels.Labels]bool{}
 	for op, name := range []string{"reads", "writes"} {
 		b.put("mongodb_ss_opLatencies_latency", float64(s.latency[op].Load()/1000), "op_type", name)
 		b.put("mongodb_ss_opLatencies_ops", float64(s.ops[op].Load()), "op_type", name)
@@ -96,20 +95,13 @@ func (b *batch) sample(ctx context.Context, s *server) error {
 
 // statistic adds one of the engine's statistics.
 func (b *batch) statistic(s statistic) {
-	own := s.section + ": " + s.name
 	if s.section == "plimsoll" {
 		b.tickets(s)
 		return
 	}
-	l, ok := b.known[own]
-	if !ok {
-		l, ok = names.Metric([]string{"serverStatus", "wiredTiger", s.section, s.name})
-		if !ok || b.want != nil && !b.want(l.Get(labels.MetricName)) {
-			l = labels.EmptyLabels()
-		}
-		b.known[own] = l
+	if l, ok := names.Metric([]string{"serverStatus", "wiredTiger", s.section, s.name}); ok {
+		b.column(l, float64(s.value))
 	}
-	b.column(l, float64(s.value))
 }
 
 // tickets adds the worker's own count of transactions in progress.
@@ -125,21 +117,13 @@ func (b *batch) tickets(s statistic) {
 }
 
 func (b *batch) put(name string, value float64, label ...string) {
-	b.column(b.labels(name, label...), value)
+	b.column(labels.FromStrings(append([]string{labels.MetricName, name}, label...)...), value)
 }
 
-// labels returns a series' labels, or none if the series is not wanted.
-func (b *batch) labels(name string, label ...string) labels.Labels {
-	if name == "" || b.want != nil && !b.want(name) {
-		return labels.EmptyLabels()
-	}
-	return labels.FromStrings(append([]string{labels.MetricName, name}, label...)...)
-}
-
-// column adds a sample. If two statistics have the same name, only the first counts.
+// column adds a sample if it is wanted. If two statistics have the same name, only the first counts.
 func (b *batch) column(l labels.Labels, value float64) {
-	if hash := l.Hash(); !l.IsEmpty() && !b.seen[hash] {
-		b.seen[hash] = true
+	if (b.want == nil || b.want(l.Get(labels.MetricName))) && !b.seen[l] {
+		b.seen[l] = true
 		b.Columns = append(b.Columns, recording.Column{Labels: l, Values: []float64{value}})
 	}
 }

@@ -32,7 +32,7 @@ func TestExported(t *testing.T) {
 		"thread-yield: application thread time waiting for cache (usecs)": "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs",
 	} {
 		section, name, _ := strings.Cut(own, ": ")
-		b := batch{known: map[string]labels.Labels{}, seen: map[uint64]bool{}}
+		b := batch{seen: map[labels.Labels]bool{}}
 		b.statistic(statistic{section: section, name: name})
 		got := b.Columns[0].Labels
 		if got.Get(labels.MetricName) != want {

@@ -234,7 +234,7 @@ func TestOutOfOrder(t *testing.T) {
 		return append(b, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0), nil
 	}
 
-	if _, err := w.call(t.Context(), newCaller(), kindLoad, load); err == nil || !strings.Contains(err.Error(), "loaded once") {
+	if _, err := w.call(t.Context(), kindLoad, load); err == nil || !strings.Contains(err.Error(), "loaded once") {
 		t.Errorf("loading again: %v", err)
 	}
 
@@ -247,7 +247,7 @@ func TestOutOfOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := closed.call(t.Context(), newCaller(), kindStatistics, nil); err == nil || !strings.Contains(err.Error(), "open a database first") {
+	if _, err := closed.call(t.Context(), kindStatistics, nil); err == nil || !strings.Contains(err.Error(), "open a database first") {
 		t.Errorf("without documents: %v", err)
 	}
 

@@ -20,13 +20,7 @@ import (
 type worker struct {
 	process *process.Process
 	in      *os.File
-	version string
-
-	// While one goroutine writes, further requests accumulate, and it writes them next.
 	sending sync.Mutex
-	writes  bool
-	out     []byte
-	spare   []byte
 
 	mu      sync.Mutex
 	next    uint64
@@ -104,7 +98,7 @@ func (w *worker) listen(out *os.File, hello chan<- error) {
 	r := bufio.NewReaderSize(out, 64<<10)
 	f, err := readFrame(r)
 	if err == nil {
-		w.version, err = parseHello(f)
+		_, err = parseHello(f)
 	} else if p := w.process.Err(); errors.Is(err, io.EOF) && p != nil {
 		// The process's own error is more useful than the end of its output.
 		err = p
@@ -135,7 +129,7 @@ func (w *worker) dispatch(f frame) error {
 
 	w.mu.Lock()
 	c, ok := w.waiting[f.id]
-	delete(w.waiting, f.id)
+	delete(w.waiting, f.id) // a second answer would block
 	w.mu.Unlock()
 
 	if ok { // otherwise the caller has given up
@@ -145,7 +139,7 @@ func (w *worker) dispatch(f frame) error {
 	return nil
 }
 
-// end returns an error to all callers, present and future.
+// end returns the process's error to all callers if it ended, otherwise err.
 func (w *worker) end(err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		select { // spawn may be about to wait for the process
@@ -156,7 +150,11 @@ func (w *worker) end(err error) {
 			err = p
 		}
 	}
+	w.close(err)
+}
 
+// close returns an error to all callers, present and future.
+func (w *worker) close(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended == nil {
@@ -179,14 +177,9 @@ func (w *worker) endWith(err error) {
 	}
 }
 
-// A caller has one request at a time and may be reused.
-type caller struct{ answer chan frame }
-
-func newCaller() *caller { return &caller{make(chan frame, 1)} }
-
 // call sends a request and waits for its answer. fill appends the body.
-func (w *worker) call(ctx context.Context, from *caller, k kind,
-	fill func([]byte) ([]byte, error)) ([]byte, error) {
+func (w *worker) call(ctx context.Context, k kind, fill func([]byte) ([]byte, error)) ([]byte, error) {
+	answer := make(chan frame, 1)
 	w.mu.Lock()
 	if w.ended != nil {
 		defer w.mu.Unlock()
@@ -195,14 +188,14 @@ func (w *worker) call(ctx context.Context, from *caller, k kind,
 
 	w.next++
 	id := w.next
-	w.waiting[id] = from.answer
+	w.waiting[id] = answer
 	w.mu.Unlock()
+	defer w.forget(id)
 	b := request(id, k)
 
 	if fill != nil {
 		var err error
 		if b, err = fill(b); err != nil {
-			w.forget(id, from)
 			return nil, err
 		}
 	}
@@ -213,7 +206,7 @@ func (w *worker) call(ctx context.Context, from *caller, k kind,
 	}
 
 	select {
-	case f := <-from.answer:
+	case f := <-answer:
 		if f.status == statusFailed {
 			return nil, fmt.Errorf("WiredTiger: %s", f.body)
 		}
@@ -222,59 +215,30 @@ func (w *worker) call(ctx context.Context, from *caller, k kind,
 		}
 		return f.body, nil
 	case <-w.gone:
-		w.forget(id, from)
 		return nil, w.ended
 	case <-ctx.Done():
-		w.forget(id, from)
 		return nil, ctx.Err()
 	}
 }
 
-// forget removes a cancelled request. The caller may then send another.
-func (w *worker) forget(id uint64, c *caller) {
+// forget removes a request. If its answer is still to come, nobody waits for it.
+func (w *worker) forget(id uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.waiting[id]; ok {
-		delete(w.waiting, id)
-		return
-	}
-	// The answer has arrived or is about to. The next request must not get it.
-	c.answer = make(chan frame, 1)
+	delete(w.waiting, id)
 }
 
-// send writes a frame, together with those that other callers queued.
+// send writes a frame.
 func (w *worker) send(b []byte) error {
 	w.sending.Lock()
 	defer w.sending.Unlock()
-	w.out = append(w.out, b...)
-
-	// The goroutine that is writing will write this frame too.
-	if w.writes {
-		return nil
-	}
-
-	w.writes = true
-	defer func() { w.writes = false }()
-
-	for len(w.out) > 0 {
-		p := w.out
-		w.out = w.spare[:0]
-		w.sending.Unlock()
-		_, err := w.in.Write(p)
-		w.sending.Lock()
-		w.spare = p
-		if err != nil {
-			w.out = nil
-			return err
-		}
-	}
-
-	return nil
+	_, err := w.in.Write(b)
+	return err
 }
 
 // open opens the database and returns how many oplog entries were reapplied.
 func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err error) {
-	body, err := w.call(ctx, newCaller(), kindOpen, func(b []byte) ([]byte, error) {
+	body, err := w.call(ctx, kindOpen, func(b []byte) ([]byte, error) {
 		put := func(all ...uint32) {
 			for _, x := range all {
 				b = binary.LittleEndian.AppendUint32(b, x)
@@ -311,18 +275,13 @@ func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err 
 
 // kill ends the worker as a power loss does.
 func (w *worker) kill() error {
-	w.mu.Lock()
-	if w.ended == nil {
-		w.ended = errKilled
-		close(w.gone)
-	}
-	w.mu.Unlock()
+	w.close(errKilled)
 	return errors.Join(w.process.Kill(), w.in.Close())
 }
 
 // quit closes the database cleanly, or kills the worker if the context ends first.
 func (w *worker) quit(ctx context.Context) error {
-	_, err := w.call(ctx, newCaller(), kindQuit, nil)
+	_, err := w.call(ctx, kindQuit, nil)
 	if err == nil {
 		select {
 		case <-w.process.Done():

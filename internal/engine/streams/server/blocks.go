@@ -73,7 +73,7 @@ func (f *blockFile) read(b []byte, chance *random.Stream) error {
 }
 
 // blockOf is the position of a key's block: pseudo-random but constant.
-func (f *blockFile) blockOf(key uint64) uint64 { return mix(key) % f.blocks }
+func (f *blockFile) blockOf(key uint64) uint64 { return random.Mix64(key) % f.blocks }
 
 // write writes a key's block.
 func (f *blockFile) write(b []byte, r record) error {

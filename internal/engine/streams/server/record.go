@@ -5,6 +5,8 @@ package server
 import (
 	"encoding/binary"
 	"hash/crc32"
+
+	"plimsoll/internal/base/random"
 )
 
 // A record's header; see the package's documentation.
@@ -24,7 +26,7 @@ type record struct {
 // put fills b with a record. Its payload depends on key and seq and differs from any other
 // record's, so that a torn record is detected.
 func (r record) put(b []byte) {
-	x := mix(r.key) ^ mix(r.seq+1)
+	x := random.Mix64(r.key) ^ random.Mix64(r.seq+1)
 	for i := headerBytes; i < len(b); i++ {
 		if i%8 == 0 {
 			x = x*6364136223846793005 + 1442695040888963407 // Knuth's linear congruential generator, MMIX
@@ -51,12 +53,4 @@ func take(b []byte) (r record, length int, ok bool) {
 	}
 	return record{binary.LittleEndian.Uint32(b[12:]), binary.LittleEndian.Uint64(b[16:]),
 		binary.LittleEndian.Uint64(b[24:])}, int(n), true
-}
-
-// mix spreads a number over 64 bits: splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
