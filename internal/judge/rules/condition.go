@@ -85,3 +85,11 @@ func LessThanCritical(s Severity) Severity {
 	}
 	return s
 }
+
+// Held marks the cells in which a rule's condition held, on any track.
+func Held(tracks []timeline.Track) (cells timeline.Mask) {
+	for _, t := range tracks {
+		cells = cells.Or(timeline.Known(t.Values))
+	}
+	return cells
+}

@@ -23,20 +23,15 @@ type waitCounter struct {
 // operations that the counter covers.
 type waitShare func(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool)
 
-// partOfWrites and partOfReads are for counters that are part of the writes' or reads' own latency.
-// They include all of the time, even the usual part.
-func partOfWrites(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
-	if _, _, of, ok = ofWrites(c, counter); ok {
-		seconds = min(of, spent(c, counter))
+// partOf is for counters that are part of the operations' own latency: it includes all of the time, even
+// the usual part.
+func partOf(operations waitShare) waitShare {
+	return func(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
+		if _, _, of, ok = operations(c, counter); ok {
+			seconds = min(of, spent(c, counter))
+		}
+		return seconds / of, seconds, of, ok
 	}
-	return seconds / of, seconds, of, ok
-}
-
-func partOfReads(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
-	if _, _, of, ok = ofReads(c, counter); ok {
-		seconds = min(of, spent(c, counter))
-	}
-	return seconds / of, seconds, of, ok
 }
 
 // spent is a counter's growth, in seconds, over the stalled time and one cell on either side.
@@ -47,10 +42,10 @@ func spent(c *rules.Case, counter *rules.Signal) float64 {
 const proportional = "counted over all operations; the stalled ones' share is estimated in proportion"
 
 var outsideTicket = []waitCounter{
-	{"queue for a write ticket", TicketWait, partOfWrites, false, ""},
-	{"queue for a read ticket", ReadTicketWait, partOfReads, false, ""},
-	{"flow control", FlowControlWait, partOfWrites, false, ""},
-	{"waiting for the write concern", ReplicationWait, partOfWrites,
+	{"queue for a write ticket", TicketWait, partOf(ofWrites), false, ""},
+	{"queue for a read ticket", ReadTicketWait, partOf(ofReads), false, ""},
+	{"flow control", FlowControlWait, partOf(ofWrites), false, ""},
+	{"waiting for the write concern", ReplicationWait, partOf(ofWrites),
 		false, "the journal's sync and the other members"},
 }
 

@@ -85,11 +85,9 @@ func backgroundRule() rules.Rule {
 
 			f := rule.Finding(work.name)
 			f.Weight = fraction
-			if f.Severity = input.SeverityOf(fraction); f.Severity == rules.Critical {
-				// This finding shows only that the work and the stalls coincide; other findings show how the
-				// work makes clients wait.
-				f.Severity = rules.Warning
-			}
+			// This finding shows only that the work and the stalls coincide; other findings show how the
+			// work makes clients wait.
+			f.Severity = rules.LessThanCritical(input.SeverityOf(fraction))
 
 			f.Windows = input.Windows(near.And(input.Stall.Cells))
 			f.PeriodS = input.Period(cells.Close(input.Cells(5e9)))

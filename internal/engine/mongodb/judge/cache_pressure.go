@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -85,11 +84,7 @@ func cachePressure() rules.Rule {
 
 		cacheLevels(input, &finding)
 		if measured {
-			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
-				"of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
-			finding.Evidence = append(finding.Evidence,
-				input.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
-					units.OpSeconds, input.Stall.Cells))
+			sayCacheWait(input, &finding, share, seconds, of)
 		} else {
 			if byEviction {
 				finding.Say("evicting", nil)
@@ -156,12 +151,8 @@ func evicting(c *rules.Case) timeline.Mask {
 	if usual := timeline.Quantile(timeline.At(rate, c.NotStalled()), 0.5); usual == usual {
 		least = max(least, moreEvicted*usual)
 	}
-	m := timeline.Where(rate, func(x float64) bool { return x >= least })
 	// Where returns a short mask for a signal without values; callers index all cells.
-	if len(m) < c.Grid.N {
-		m = make(timeline.Mask, c.Grid.N)
-	}
-	return m
+	return timeline.Where(rate, func(x float64) bool { return x >= least }).Or(make(timeline.Mask, c.Grid.N))
 }
 
 // With intervals of coarseS or more, a stall of a second or two does not stand out in the mean. A

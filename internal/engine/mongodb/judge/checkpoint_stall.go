@@ -17,12 +17,8 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 		return nil, false
 	}
 	least := sig.LeastOfCell(0.5, CheckpointTime)
-	m := timeline.Where(running, func(x float64) bool { return x > 0 })
-	m = m.Or(timeline.Where(credited, func(x float64) bool { return x >= least }))
-	if len(m) < sig.Grid.N { // neither series has a value
-		m = make(timeline.Mask, sig.Grid.N)
-	}
-	return m, true
+	m := make(timeline.Mask, sig.Grid.N).Or(timeline.Where(running, func(x float64) bool { return x > 0 }))
+	return m.Or(timeline.Where(credited, func(x float64) bool { return x >= least })), true
 }
 
 // Below mostlyInCheckpoints, most of the stalled time is outside checkpoints and has another cause.

@@ -41,11 +41,7 @@ func collectionScans() rules.Rule {
 		}}
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		cells := make(timeline.Mask, input.Grid.N)
-		for _, h := range held {
-			cells = cells.Or(timeline.Known(h.Values))
-		}
-
+		cells := rules.Held(held)
 		if input.Seconds(cells) < leastScanS {
 			return nil
 		}

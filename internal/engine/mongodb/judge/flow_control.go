@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -11,7 +10,7 @@ func flowControl() rules.Rule {
 		When:  "plimsoll:mongodb_flow_control_wait:ratio > 0.5",
 		Cause: "When a majority of the replica set lags behind, the primary delays its own writes. If a slow disk is the reason, it is on a secondary.",
 		Words: rules.Words{
-			"held":    "Flow control held writes for {{.held}}, {{.share}} of the {{.of}} of stalled waiting: the majority's commit point lags.",
+			"held":    "Flow control held writes for {{.waited}}, {{.share}} of the {{.of}} of stalled waiting: the majority's commit point lags.",
 			"absent":  "Members that confirmed nothing meanwhile: {{.members}}.",
 			"lagging": "Member {{.member}} lagged by up to {{.lag}}, more than usual.",
 		},
@@ -21,23 +20,18 @@ func flowControl() rules.Rule {
 			NoCommand: onSecondaries}}}
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := ofWrites(input, FlowControlWait)
-		if !ok || share < rules.MinWaitShare {
+		finding, said, ok := wait{"replica set", FlowControlWait, ofWrites, rules.MinWaitShare,
+			"time writes were held in the stalled time, summed"}.find(rule, input, held)
+		if !ok {
 			return nil
 		}
 
-		finding := rule.Finding("replica set")
-		finding.Weight = share
-		finding.Severity = input.SeverityOf(share)
-
+		// Writes are held back before and after they stall, too.
 		if len(held) > 0 {
 			finding.Windows = input.Windows(timeline.Known(held[0].Values).Close(3))
 		}
 
-		finding.Say("held", rules.Values{"held": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
-			"of": rules.Of(of, units.OpSeconds)})
-		finding.Evidence = []rules.Evidence{input.Figure("time writes were held in the stalled time, summed", FlowControlWait,
-			seconds, units.OpSeconds, input.Stall.Cells)}
+		finding.Say("held", said)
 		if lagged := input.One(FlowControlLagged); lagged != nil {
 			finding.Evidence = append(finding.Evidence,
 				input.Figure("share of the stalled time in which flow control saw a majority lagging", FlowControlLagged,

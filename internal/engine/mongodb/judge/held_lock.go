@@ -28,10 +28,7 @@ func heldLock() rules.Rule {
 		Words:   heldLockWords, Advice: heldLockAdvice}
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		cells := make(timeline.Mask, input.Grid.N)
-		for _, h := range held {
-			cells = cells.Or(timeline.Known(h.Values))
-		}
+		cells := rules.Held(held)
 
 		// Lock waits are counted as they happen. A stall shows up to one sample later.
 		stalled := cells.And(input.Stall.Cells.Widen(1, 0))

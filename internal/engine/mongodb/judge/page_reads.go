@@ -1,7 +1,8 @@
 package judge
 
 import (
-	"plimsoll/internal/base/units"
+	"slices"
+
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -33,20 +34,14 @@ func pageReads() rules.Rule {
 		}}
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := ofAll(input, AppPageReadsTime)
-		if !ok || share < minPageReadShare {
+		finding, said, ok := wait{"wiredtiger cache", AppPageReadsTime, ofAll, minPageReadShare,
+			"time the stalled operations spent reading pages beyond the usual, summed"}.find(rule, input, held)
+		if !ok {
 			return nil
 		}
 
-		finding := rule.Finding("wiredtiger cache")
-		finding.Weight, finding.Severity = share, input.SeverityOf(share)
-		if len(held) > 0 {
-			finding.Windows = input.Windows(timeline.Known(held[0].Values).And(input.Stall.Cells).Close(3))
-		}
-
 		around := input.Stall.Cells.Widen(1, 1)
-		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
-			"of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
+		said["each"], said["calm"] = "", ""
 
 		// Total time over the number of pages: the mean of per-cell means would weight idle cells.
 		each := func(m timeline.Mask) float64 {
@@ -59,16 +54,12 @@ func pageReads() rules.Rule {
 			if calm := input.NotStalled(); timeline.Sum(timeline.At(input.One(AppPageReads), calm)) > 0 {
 				said["calm"] = rules.Seconds(each(calm))
 			}
-			finding.Evidence = append(finding.Evidence,
+			finding.Evidence = slices.Insert(finding.Evidence, 0,
 				input.Figure("pages read by operations in the stalled time", AppPageReads, n*input.Grid.StepSeconds(),
 					"pages", around))
 		}
 
 		finding.Say("read", said)
-		finding.Evidence = append(finding.Evidence,
-			input.Figure("time the stalled operations spent reading pages beyond the usual, summed",
-				AppPageReadsTime, seconds,
-				units.OpSeconds, input.Stall.Cells))
 
 		if sat, known := input.Saturated(); known {
 			if in := rules.Share(sat, input.Stall.Cells); in >= minPageReadShare {

@@ -3,7 +3,6 @@ package judge
 import (
 	"math"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -105,12 +104,7 @@ func pinnedSnapshot() rules.Rule {
 		finding.Windows = input.Windows(pin.cells.And(input.Stall.Cells))
 		pin.say(input, &finding)
 		if measured {
-			finding.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
-				"share": rules.Part(share),
-				"of":    rules.Of(of, units.OpSeconds)})
-			finding.Evidence = append(finding.Evidence,
-				input.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
-					units.OpSeconds, input.Stall.Cells))
+			sayCacheWait(input, &finding, share, seconds, of)
 		}
 
 		if weight >= noVolumeFrom {
@@ -131,11 +125,10 @@ func pinnedSnapshot() rules.Rule {
 
 // A pin is how long old versions were kept around the stalls.
 type pin struct {
-	signal  *rules.Signal
-	seconds []float64
-	most    float64 // in and just before the stalled time
-	usual   float64 // NaN if unknown
-	cells   timeline.Mask
+	signal *rules.Signal
+	most   float64 // in and just before the stalled time
+	usual  float64 // NaN if unknown
+	cells  timeline.Mask
 	// majority is set if the server itself kept them because a majority did not confirm.
 	majority bool
 }
@@ -181,13 +174,9 @@ const pinBefore = 3
 
 func pinBy(c *rules.Case, of *rules.Signal, seconds []float64) pin {
 	near := c.Stall.Cells.Widen(pinBefore, 0)
-	p := pin{signal: of, seconds: seconds, most: timeline.Max(timeline.At(seconds, near)),
-		usual: timeline.Quantile(seconds, 0.5)}
-	p.cells = timeline.Where(seconds, func(x float64) bool { return x >= leastPinnedS })
-	if len(p.cells) < c.Grid.N {
-		p.cells = make(timeline.Mask, c.Grid.N)
-	}
-	return p
+	cells := timeline.Where(seconds, func(x float64) bool { return x >= leastPinnedS })
+	return pin{signal: of, most: timeline.Max(timeline.At(seconds, near)),
+		usual: timeline.Quantile(seconds, 0.5), cells: cells.Or(make(timeline.Mask, c.Grid.N))}
 }
 
 // secondsOfIDs estimates how long ago the oldest open transaction began, from the rate of writes,

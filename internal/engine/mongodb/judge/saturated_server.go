@@ -44,18 +44,13 @@ func saturatedServer() rules.Rule {
 		}}
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		cells := make(timeline.Mask, input.Grid.N)
-		for _, h := range held {
-			cells = cells.Or(timeline.Known(h.Values))
-		}
-
 		ops := completions(input)
 		usual := timeline.Quantile(ops, 0.5)
 
 		// In a stall the connections are busy as well, but completions collapse.
 		goesOn := timeline.Where(ops, func(x float64) bool { return x >= saturatedGoesOn*usual })
 		many := timeline.Where(input.One(Connections), func(x float64) bool { return x >= leastConnections })
-		cells = cells.And(goesOn).And(many)
+		cells := rules.Held(held).And(goesOn).And(many)
 
 		share := rules.Share(cells, input.Stall.Active)
 		if input.Seconds(cells) < saturatedS || share < rules.MinAttributable {

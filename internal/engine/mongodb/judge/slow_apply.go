@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"math"
 	"time"
 
 	"plimsoll/internal/judge/rules"
@@ -135,21 +136,20 @@ func sayBehind(c *rules.Case, f *rules.Finding) {
 		}
 	}
 
-	if lag := timeline.Max(timeline.At(c.One(OwnLag), cells)); lag == lag {
-		v := rules.Values{"lag": rules.Seconds(lag), "member": ""}
-		f.Say("lag", v)
-		if f.Severity != rules.Info {
-			f.Open("opening", v)
-		}
-		f.Evidence = append(f.Evidence, c.Figure("this member's lag, most", OwnLag, lag, "seconds", cells))
-	} else if member, lag := laggingMember(c); lag > 0 && c.Stall.Class == Applying {
+	// The source may not identify this member.
+	lag, of, whose, member := timeline.Max(timeline.At(c.One(OwnLag), cells)), OwnLag, "this member's lag", ""
+	if math.IsNaN(lag) && c.Stall.Class == Applying {
+		member, lag = laggingMember(c)
+		of, whose = MemberLag, "lag of member "+member
+	}
+
+	if of == OwnLag && lag == lag || lag > 0 {
 		v := rules.Values{"lag": rules.Seconds(lag), "member": rules.Called(member)}
 		f.Say("lag", v)
 		if f.Severity != rules.Info {
 			f.Open("opening", v)
 		}
-		f.Evidence = append(f.Evidence,
-			c.Figure("lag of member "+member+", most", MemberLag, lag, "seconds", cells))
+		f.Evidence = append(f.Evidence, c.Figure(whose+", most", of, lag, "seconds", cells))
 	}
 
 	if buffer := timeline.Max(timeline.At(c.One(ApplyBuffer), cells)); buffer > 0 {

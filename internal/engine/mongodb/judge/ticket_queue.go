@@ -86,9 +86,8 @@ func (s ticketSide) judge(r rules.Rule, input *rules.Case) (rules.Finding, bool)
 
 	finding := r.Finding(s.subject)
 	finding.Weight = weight
-	if finding.Severity = input.SeverityOf(finding.Weight); finding.Severity == rules.Critical {
-		finding.Severity = rules.Warning // it amplifies a stall but does not start one
-	}
+	// It amplifies a stall but does not start one.
+	finding.Severity = rules.LessThanCritical(input.SeverityOf(finding.Weight))
 
 	waited := timeline.Where(input.One(s.wait), func(x float64) bool { return x > 1 })
 	finding.Windows = input.Windows(none.Or(waited).And(input.Stall.Cells).Close(2))

@@ -14,6 +14,7 @@ import (
 type cacheTrigger struct {
 	signal *rules.Signal
 	what   string // "80 % full"
+	most   string // the label of the highest level
 	key    string // in WiredTiger's configuration
 	byDef  float64
 	// gigabytes are the startup parameters and options that set it in GB.
@@ -23,11 +24,14 @@ type cacheTrigger struct {
 // The defaults are WiredTiger's (dist/api_data.py); mongod sets none of them. The updates trigger
 // is half the dirty trigger (conn_cache.c, WT 4.4 to 8.x), so it falls with a lower dirty trigger.
 var (
-	fillTrigger  = cacheTrigger{signal: CacheFill, what: "full", key: "eviction_trigger", byDef: 0.95}
-	dirtyTrigger = cacheTrigger{signal: DirtyRatio, what: "dirty", key: "eviction_dirty_trigger", byDef: 0.20,
+	fillTrigger = cacheTrigger{signal: CacheFill, what: "full", most: "fullest",
+		key: "eviction_trigger", byDef: 0.95}
+	dirtyTrigger = cacheTrigger{signal: DirtyRatio, what: "dirty", most: "most dirty",
+		key: "eviction_dirty_trigger", byDef: 0.20,
 		gigabytes: []string{"parameter.wiredTigerEvictionDirtyMaxGB", "eviction_dirty_trigger_gb"}}
 	updatesTrigger = cacheTrigger{signal: CacheUpdatesRatio, what: "held by updates",
-		key: "eviction_updates_trigger", byDef: 0.10, gigabytes: []string{"eviction_updates_trigger_gb"}}
+		most: "most held by updates", key: "eviction_updates_trigger", byDef: 0.10,
+		gigabytes: []string{"eviction_updates_trigger_gb"}}
 
 	cacheTriggers = []cacheTrigger{fillTrigger, dirtyTrigger, updatesTrigger}
 )
@@ -92,13 +96,8 @@ func overTrigger(c *rules.Case, triggers ...cacheTrigger) timeline.Mask {
 
 // text is the label of a figure.
 func (t cacheTrigger) text(level float64) string {
-	most := map[string]string{"full": "fullest", "dirty": "most dirty",
-		"held by updates": "most held by updates"}[t.what]
-	return most + " (trigger " + units.Percent(level) + ")"
+	return t.most + " (trigger " + units.Percent(level) + ")"
 }
-
-// fact returns the trigger for a bound. It is known only if a setting determines it.
-func (t cacheTrigger) fact(facts map[string]string) (float64, bool) { return t.level(facts) }
 
 // bytesOf are the units in WiredTiger's configuration.
 var bytesOf = map[string]float64{"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "M": 1 << 20, "MB": 1 << 20,

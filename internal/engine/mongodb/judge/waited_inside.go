@@ -3,7 +3,6 @@ package judge
 import (
 	"strings"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -47,23 +46,15 @@ func waitedInside(r rules.Rule, counter *rules.Signal, figure string,
 	more func(*rules.Case, *rules.Finding)) rules.Rule {
 	r.Kind = rules.Cause
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := ofAll(c, counter)
-		if !ok || share < minInsideShare {
+		f, said, ok := wait{"wiredtiger", counter, ofAll, minInsideShare, figure}.find(r, c, held)
+		if !ok {
 			return nil
 		}
 
-		f := r.Finding("wiredtiger")
-		f.Weight, f.Severity = share, c.SeverityOf(share)
-		if len(held) > 0 {
-			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
-		}
-
-		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
-			"of": rules.Of(of, units.OpSeconds)})
-		f.Evidence = []rules.Evidence{c.Figure(figure, counter, seconds, units.OpSeconds, c.Stall.Cells)}
+		f.Say("waited", said)
 		more(c, &f)
 
-		if share >= noVolumeFrom {
+		if f.Weight >= noVolumeFrom {
 			f.Open("no volume", nil)
 		}
 

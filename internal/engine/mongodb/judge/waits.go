@@ -1,6 +1,10 @@
 package judge
 
-import "plimsoll/internal/judge/rules"
+import (
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
 
 // waiting maps each class of operations to its waiting time. Together these are the clients'
 // operations. serverStatus.opLatencies has a fourth class, transactions, but their operations are
@@ -40,4 +44,41 @@ func ofReads(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, 
 		return 0, 0, 0, false
 	}
 	return c.WaitShareOfOwn(counter)
+}
+
+// A wait is a wait counter that a rule judges by its share of the stalled waiting.
+type wait struct {
+	subject string // of the finding
+	counter *rules.Signal
+	by      waitShare
+	least   float64 // share that makes it a cause
+	figure  string
+}
+
+// find returns the finding with the values for its sentence, or false if the share is too small.
+func (w wait) find(r rules.Rule, c *rules.Case, held []timeline.Track) (f rules.Finding, said rules.Values,
+	ok bool) {
+	share, seconds, of, ok := w.by(c, w.counter)
+	if !ok || share < w.least {
+		return f, nil, false
+	}
+
+	f = r.Finding(w.subject)
+	f.Weight, f.Severity = share, c.SeverityOf(share)
+	if len(held) > 0 {
+		f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
+	}
+
+	f.Evidence = []rules.Evidence{c.Figure(w.figure, w.counter, seconds, units.OpSeconds, c.Stall.Cells)}
+	return f, rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+		"of": rules.Of(of, units.OpSeconds)}, true
+}
+
+// sayCacheWait adds how long the stalled operations waited for room in the cache.
+func sayCacheWait(c *rules.Case, f *rules.Finding, share, seconds, of float64) {
+	f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+		"of": rules.Of(of, units.OpSeconds)})
+	f.Evidence = append(f.Evidence,
+		c.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
+			units.OpSeconds, c.Stall.Cells))
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -37,23 +36,13 @@ func writeConcernWait() rules.Rule {
 		}}
 
 	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := ofWrites(c, ReplicationWait)
-		if !ok || share < minConcernShare {
+		f, said, ok := wait{"mongodb writes", ReplicationWait, ofWrites, minConcernShare,
+			"time waited for the write concern in the stalled time, summed"}.find(rule, c, held)
+		if !ok {
 			return nil
 		}
 
-		f := rule.Finding("mongodb writes")
-		f.Weight = share
-		f.Severity = c.SeverityOf(share)
-
-		if len(held) > 0 {
-			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
-		}
-
-		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
-			"of": rules.Of(of, units.OpSeconds)})
-		f.Evidence = []rules.Evidence{c.Figure("time waited for the write concern in the stalled time, summed",
-			ReplicationWait, seconds, units.OpSeconds, c.Stall.Cells)}
+		f.Say("waited", said)
 		waitedFor(c, &f)
 
 		return []rules.Finding{f}

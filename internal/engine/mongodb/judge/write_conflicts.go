@@ -51,9 +51,8 @@ func writeConflicts() rules.Rule {
 
 		finding := rule.Finding("mongodb writes")
 		finding.Weight = fraction
-		if finding.Severity = input.SeverityOf(fraction); finding.Severity == rules.Critical {
-			finding.Severity = rules.Warning // slow operations conflict more, so another cause may be behind it
-		}
+		// Slow operations conflict more, so another cause may be behind it.
+		finding.Severity = rules.LessThanCritical(input.SeverityOf(fraction))
 
 		finding.Windows = input.Windows(cells.And(input.Stall.Cells))
 		at := cells.And(input.Stall.Cells)
