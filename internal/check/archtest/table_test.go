@@ -380,7 +380,7 @@ var layers = []Layer{
 	}},
 	{"engine/mongodb/mongodlog", "what mongod's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"base/inputerror", "record/source", "record/exposition", "record/serverlog", "engine/mongodb/ftdc", "engine/mongodb/saved", "engine/mongodb/statcolumns", "record/recognise",
+		"record/source", "record/exposition", "record/serverlog", "engine/mongodb/ftdc", "engine/mongodb/saved", "engine/mongodb/statcolumns", "record/recognise",
 		"model/scenario", "lab", "lab/existing", "advise/fit", "engine/*/judge", "engine/*/model",
 		"engine/*/advise", "engine/*/live", "engine/*/server",
 		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/mongodb/mongodlog", "engine/parts",

@@ -3,7 +3,6 @@ package mongodb
 import (
 	"context"
 
-	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/engine/mongodb/advise"
 	"plimsoll/internal/engine/mongodb/buckets"
 	"plimsoll/internal/engine/mongodb/model"
@@ -41,10 +40,10 @@ func init() {
 
 	// Buckets are measured in WiredTiger alone.
 	Engine.Buckets = &lab.BucketBench{
-		Defaults: func() lab.Buckets { return lab.Buckets(buckets.Defaults()) },
-		Check:    func(b *lab.Buckets) inputerror.List { return (*buckets.Config)(b).Check() },
+		Defaults: buckets.Defaults,
+		Check:    buckets.Check,
 		Measure: func(ctx context.Context, b lab.Buckets) (*lab.BucketResult, error) {
-			r, err := buckets.Run(ctx, buckets.Config(b))
+			r, err := buckets.Run(ctx, b)
 			if err != nil {
 				return nil, err
 			}

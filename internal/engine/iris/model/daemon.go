@@ -93,7 +93,7 @@ func (x *Instance) writeWIJ(now vtime.Instant) {
 	d.phase, d.wijBegan = 5, now
 	d.wijLeft, d.wijAt = units.Size(len(d.list))*BlockSize, BlockSize // after its header
 	if d.wijLeft == 0 {
-		x.markWIJ()
+		x.header(wijMarked)
 		return
 	}
 	for range x.cfg.WIJWrites {
@@ -120,17 +120,12 @@ func (x *Instance) wijWritten(vtime.Instant) {
 	x.daemon.inFlight--
 	x.nextWIJ()
 	if x.daemon.inFlight == 0 {
-		x.markWIJ()
+		x.header(wijMarked)
 	}
 }
 
-// markWIJ sets the mark in the header that makes the WIJ valid, now that all of it is durable.
-func (x *Instance) markWIJ() { x.header(wijMarked) }
-
-// clearWIJ marks the WIJ as no longer needed, because the databases have everything.
-func (x *Instance) clearWIJ() { x.header(wijCleared) }
-
-// header writes the WIJ's header.
+// header writes the WIJ's header: the mark that makes it valid once all of it is durable, or that it is
+// no longer needed because the databases have everything.
 func (x *Instance) header(then what) {
 	w := x.daemon.wij
 	c := w.device.Do(volume.Request{Op: volume.Write, Offset: w.start, Length: BlockSize})
@@ -152,7 +147,7 @@ func (x *Instance) writeDatabases(now vtime.Instant) {
 	d := &x.daemon
 	d.phase, d.databaseBegan = 8, now
 	if len(d.list) == 0 {
-		x.clearWIJ()
+		x.header(wijCleared)
 		return
 	}
 	for range min(x.cfg.Writes, len(d.list)) {
@@ -181,7 +176,7 @@ func (x *Instance) dbWritten(now vtime.Instant, block uint32) {
 	if d.next < len(d.list) {
 		x.nextBlock()
 	} else if d.inFlight == 0 {
-		x.clearWIJ()
+		x.header(wijCleared)
 	}
 	x.feed(now)
 }

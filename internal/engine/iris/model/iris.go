@@ -33,10 +33,6 @@ type Instance struct {
 	window   window
 }
 
-var (
-	_ database.Model = (*Instance)(nil)
-)
-
 // An extent is the location of a file on its device.
 type extent struct {
 	device *kernel.Device
@@ -92,21 +88,18 @@ func New(cfg Config, env *database.Env) (*Instance, error) {
 type what uint8
 
 const (
-	parsed         what = iota // an operation has used its CPU time
-	fetched                    // a block was read
-	resumed                    // a pause of updates is over
-	answered                   // an update is done
-	journalDue                 // the journal's interval is over
-	journalWritten             // its writes are done
-	journaled                  // and flushed
-	cycleDue                   // the write daemon's interval is over
-	paused                     // its pause of updates is over
-	wijWritten                 // a write to the WIJ is done
-	wijFlushed                 // and all of them are flushed
-	wijMarked                  // the WIJ is marked as valid
-	dbWritten                  // a block is written to a database
-	dbFlushed                  // all of them are, and flushed
-	wijCleared                 // the WIJ is marked as no longer needed
+	parsed     what = iota // an operation has used its CPU time
+	fetched                // a block was read
+	resumed                // a pause of updates is over
+	answered               // an update is done
+	journalDue             // the journal's interval is over
+	journaled              // its writes are done
+	cycleDue               // the write daemon's interval is over
+	paused                 // its pause of updates is over
+	wijWritten             // a write to the WIJ is done
+	wijMarked              // the WIJ is marked as valid
+	dbWritten              // a block is written to a database
+	wijCleared             // the WIJ is marked as no longer needed
 )
 
 func event(w what, n uint64) uint64 { return uint64(w)<<56 | n }

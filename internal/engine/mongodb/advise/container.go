@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -29,29 +30,13 @@ const cacheLeast = 256 * units.MiB
 func mongodSettings(process *discover.Process) []discover.Setting {
 	file, _ := process.Flag("--config", "-f")
 	text, object := process.File(file)
-	var conf struct {
-		Storage struct {
-			SyncPeriodSecs any `yaml:"syncPeriodSecs"`
-			Journal        struct {
-				CommitIntervalMs any `yaml:"commitIntervalMs"`
-			} `yaml:"journal"`
-			WiredTiger struct {
-				EngineConfig struct {
-					CacheSizeGB any `yaml:"cacheSizeGB"`
-				} `yaml:"engineConfig"`
-			} `yaml:"wiredTiger"`
-		} `yaml:"storage"`
-	}
-	if yaml.Unmarshal([]byte(text), &conf) != nil {
-		object = "" // mongod would not start with this file
-	}
 
 	var out []discover.Setting
-	add := func(key, flag, option string, inFile any, read func(float64) fit.Quantity) bool {
+	add := func(key, flag, option string, read func(float64) fit.Quantity) bool {
 		value, from := process.Flag(flag)
 		// A flag takes precedence over the file (MongoDB manual, configuration file options).
-		if value == "" && inFile != nil && object != "" {
-			value, from = fmt.Sprint(inFile), object+", "+option
+		if value == "" {
+			value, from = inFile(text, option), object+", "+option
 		}
 		x, err := strconv.ParseFloat(value, 64)
 		if value == "" || err != nil {
@@ -63,17 +48,30 @@ func mongodSettings(process *discover.Process) []discover.Setting {
 
 	gib := func(x float64) fit.Quantity { return fit.Exactly(x * float64(units.GiB)) }
 	seconds := fit.Duration
-	if !add("cache", "--wiredTigerCacheSizeGB", "storage.wiredTiger.engineConfig.cacheSizeGB",
+	if !add("cache", "--wiredTigerCacheSizeGB", "storage.wiredTiger.engineConfig.cacheSizeGB", gib) &&
 		// mongod's default is derived from the memory limit, which is known only for containers.
-		conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && process.Memory > 0 {
+		process.Memory > 0 {
 		cache := max((process.Memory-units.GiB)/2, cacheLeast)
 		out = append(out, discover.Setting{Key: "cache", Value: fit.Exactly(float64(cache)), Derived: true,
 			From: fmt.Sprintf("no cache size is set; mongod uses half of the memory over 1 GiB, of %s",
 				process.Memory.Exact())})
 	}
 
-	add("checkpoint", "--syncdelay", "storage.syncPeriodSecs", conf.Storage.SyncPeriodSecs, seconds)
+	add("checkpoint", "--syncdelay", "storage.syncPeriodSecs", seconds)
 	add("journal_interval", "--journalCommitInterval", "storage.journal.commitIntervalMs",
-		conf.Storage.Journal.CommitIntervalMs, func(x float64) fit.Quantity { return seconds(x / 1000) })
+		func(x float64) fit.Quantity { return seconds(x / 1000) })
 	return out
+}
+
+// inFile returns an option of mongod.conf, or "" if it has none or mongod would not start with the file.
+func inFile(text, option string) string {
+	path, err := yaml.PathString("$." + option)
+	var value any
+	if err == nil {
+		err = path.Read(strings.NewReader(text), &value)
+	}
+	if err != nil || value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
 }

@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ func mongod(transition *emit.Transition) (*emit.Part, error) {
 	before := scenario.ConfigOf[*wiredtiger.Config](transition.Before)
 	after := scenario.ConfigOf[*wiredtiger.Config](transition.After)
 	part := &emit.Part{}
-	conf := &mongodConf{}
+	conf := &mongodConf{values: map[string]string{}, comments: map[string]string{}}
 	engine := wiredTigerStrings(before, after, transition)
 	var live, back []string
 
@@ -49,17 +50,10 @@ func mongod(transition *emit.Transition) (*emit.Part, error) {
 				"# mongod passes this to WiredTiger after its own settings. If you already have a configString, join the two with a comma.\n")
 	}
 
-	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
-	if path := "engine.mongodb.checkpoint"; transition.Changed(path) {
-		conf.set("storage.syncPeriodSecs", seconds(after.Checkpoint), transition.Comments(path))
-		part.Applies = append(part.Applies, path)
-	}
-
-	if path := "engine.mongodb.journal_interval"; transition.Changed(path) {
-		conf.set("storage.journal.commitIntervalMs",
-			strconv.FormatInt(after.JournalInterval.Std().Milliseconds(), 10),
-			transition.Comments(path))
-		part.Applies = append(part.Applies, path)
+	changed := changedParameters(before, after, transition)
+	for _, p := range changed {
+		conf.set(p.option, p.value, transition.Comments(p.path))
+		part.Applies = append(part.Applies, p.path)
 	}
 
 	if conf.err != nil {
@@ -79,14 +73,9 @@ func mongod(transition *emit.Transition) (*emit.Part, error) {
 		return nil, nil
 	}
 
-	options, err := conf.yaml()
-	if err != nil {
-		return nil, err
-	}
-
-	part.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
+	part.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+conf.yaml())}
 	part.Apply = []string{"Merge `mongod/mongod.conf` into each member's own; it takes effect at the next start."}
-	if script := runtimeScript(transition, live, after); script != "" {
+	if script := runtimeScript(transition, live, changed); script != "" {
 		part.Files = append(part.Files, emit.Text("mongod/runtime.js", script))
 		part.Apply = append(
 			part.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js | tee -a runtime-member.log`. It first prints which server it is and the present values; keep that log for going back. It lasts until the next restart; after that the file applies.")
@@ -102,13 +91,8 @@ func mongod(transition *emit.Transition) (*emit.Part, error) {
 			strings.Join(back, ",") + "\"})`"
 	}
 
-	if transition.Changed("engine.mongodb.checkpoint") {
-		part.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(before.Checkpoint) + "})`"
-	}
-
-	if transition.Changed("engine.mongodb.journal_interval") {
-		part.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " +
-			strconv.FormatInt(before.JournalInterval.Std().Milliseconds(), 10) + "})`"
+	for _, p := range changed {
+		part.Back[0] += fmt.Sprintf(", and `db.adminCommand({setParameter: 1, %s: %s})`", p.name, p.before)
 	}
 
 	part.Back[0] += "."
@@ -119,6 +103,21 @@ func mongod(transition *emit.Transition) (*emit.Part, error) {
 	}
 
 	return part, nil
+}
+
+// A parameter is an option of mongod.conf that can also be set at run time (storage_parameters.idl: set_at
+// startup and runtime), where it has another name.
+type parameter struct{ path, option, name, value, before string }
+
+func changedParameters(b, a *wiredtiger.Config, l *emit.Transition) []parameter {
+	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
+	ms := func(d units.Duration) string { return strconv.FormatInt(d.Std().Milliseconds(), 10) }
+	return slices.DeleteFunc([]parameter{
+		{"engine.mongodb.checkpoint", "storage.syncPeriodSecs", "syncdelay",
+			seconds(a.Checkpoint), seconds(b.Checkpoint)},
+		{"engine.mongodb.journal_interval", "storage.journal.commitIntervalMs", "journalCommitInterval",
+			ms(a.JournalInterval), ms(b.JournalInterval)},
+	}, func(p parameter) bool { return !l.Changed(p.path) })
 }
 
 // A wiredTigerString is one setting in WiredTiger's configuration string.
@@ -185,22 +184,15 @@ printjson(db.adminCommand({getParameter: 1, wiredTigerEngineRuntimeConfig: 1, sy
 
 // runtimeScript is a mongosh script with the changes that are possible while mongod runs. It prints
 // mongod's answers.
-func runtimeScript(l *emit.Transition, live []string, after *wiredtiger.Config) string {
+func runtimeScript(l *emit.Transition, live []string, changed []parameter) string {
 	var b strings.Builder
 	if len(live) > 0 {
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n",
 			strings.Join(live, ","))
 	}
 
-	if l.Changed("engine.mongodb.checkpoint") {
-		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %s}));\n",
-			strconv.FormatFloat(after.Checkpoint.Std().Seconds(), 'f', -1, 64))
-	}
-
-	// storage_parameters.idl: set_at startup and runtime.
-	if l.Changed("engine.mongodb.journal_interval") {
-		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, journalCommitInterval: %d}));\n",
-			after.JournalInterval.Std().Milliseconds())
+	for _, p := range changed {
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, %s: %s}));\n", p.name, p.value)
 	}
 
 	if b.Len() == 0 {

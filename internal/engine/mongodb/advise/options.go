@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"plimsoll/internal/advise/emit"
 )
 
@@ -53,16 +51,9 @@ func (o *mongodOption) check(value string) error {
 
 // A mongodConf collects options, each checked. It is written in the order of mongodOptions.
 type mongodConf struct {
-	values   map[string]literal
-	comments yaml.CommentMap
-	err      error
+	values, comments map[string]string
+	err              error
 }
-
-// A literal is a scalar, written as is.
-type literal string
-
-// MarshalYAML returns the literal.
-func (v literal) MarshalYAML() ([]byte, error) { return []byte(v), nil }
 
 func (c *mongodConf) set(path, value, comment string) {
 	i := slices.IndexFunc(mongodOptions, func(o mongodOption) bool { return o.path == path })
@@ -79,42 +70,38 @@ func (c *mongodConf) set(path, value, comment string) {
 		value = strconv.Quote(value)
 	}
 
-	if c.values == nil {
-		c.values, c.comments = map[string]literal{}, yaml.CommentMap{}
-	}
-
-	var lines []string
-	for line := range strings.Lines(comment) {
-		lines = append(lines, strings.TrimSuffix(strings.TrimPrefix(line, "#"), "\n"))
-	}
-
-	c.values[path] = literal(value)
-	c.comments["$."+path] = []*yaml.Comment{yaml.HeadComment(lines...)}
+	c.values[path], c.comments[path] = value, comment
 }
 
 // yaml returns the options in the file's format.
-func (c *mongodConf) yaml() (string, error) {
-	var tree yaml.MapSlice
+func (c *mongodConf) yaml() string {
+	var b strings.Builder
+	var above []string // the keys of the option before
 	for _, o := range mongodOptions {
-		if v, ok := c.values[o.path]; ok {
-			tree = put(tree, strings.Split(o.path, "."), v)
+		value, ok := c.values[o.path]
+		if !ok {
+			continue
 		}
-	}
-	text, err := yaml.MarshalWithOptions(tree, yaml.WithComment(c.comments))
-	return string(text), err
-}
 
-// put sets a value at a path below a mapping.
-func put(tree yaml.MapSlice, path []string, v literal) yaml.MapSlice {
-	i := slices.IndexFunc(tree, func(x yaml.MapItem) bool { return x.Key == path[0] })
-	if i < 0 {
-		i, tree = len(tree), append(tree, yaml.MapItem{Key: path[0]})
+		keys := strings.Split(o.path, ".")
+		same := 0
+		for same < len(above) && above[same] == keys[same] {
+			same++
+		}
+
+		last := len(keys) - 1
+		for i := same; i < last; i++ {
+			fmt.Fprintf(&b, "%s%s:\n", strings.Repeat("  ", i), keys[i])
+		}
+
+		indent := strings.Repeat("  ", last)
+		for line := range strings.Lines(c.comments[o.path]) {
+			b.WriteString(indent + line)
+		}
+
+		fmt.Fprintf(&b, "%s%s: %s\n", indent, keys[last], value)
+		above = keys
 	}
-	if len(path) == 1 {
-		tree[i].Value = v
-	} else {
-		below, _ := tree[i].Value.(yaml.MapSlice)
-		tree[i].Value = put(below, path[1:], v)
-	}
-	return tree
+
+	return b.String()
 }

@@ -17,9 +17,8 @@ const oplogSeconds = 24 * 3600
 // Plan returns what matters for planning a scenario's layout.
 func Plan(sc *scenario.Scenario) plan.Profile {
 	config := sc.Engine.Config.(*model.Config)
-	is := func(b *bool) bool { return b == nil || *b }
-	profile := plan.Profile{LogWait: is(config.Journal) && is(config.JournalEach), LogRecord: config.LogBytes,
-		Throttling: rules.Throttling(judge.Throttled)}
+	profile := plan.Profile{LogWait: model.Enabled(config.Journal) && model.Enabled(config.JournalEach),
+		LogRecord: config.LogBytes, Throttling: rules.Throttling(judge.Throttled)}
 
 	// The trigger stays. Above it operations have to evict, and the updates trigger is half of it
 	// (WiredTiger's conn_cache.c).
@@ -35,11 +34,11 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 		// mongod's own default is half of the memory less 1 GB.
 		plan.CacheSetting("cache", config.Cache, (sc.Host.Memory-units.GiB)/2))
 
-	if is(config.Journal) {
+	if model.Enabled(config.Journal) {
 		profile.ExtraVolumes = []plan.ExtraVolume{plan.NewExtraVolume("journal", 10*config.LogFile)}
 	}
 
-	if !is(config.Oplog) {
+	if !model.Enabled(config.Oplog) {
 		return profile
 	}
 

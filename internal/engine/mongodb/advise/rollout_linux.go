@@ -34,7 +34,7 @@ type hello struct {
 }
 
 func answers(ctx context.Context, m *rollout.Member) error {
-	_, err := query(ctx, m, func(context.Context, *mongo.Client) error { return nil })
+	_, err := query(ctx, m, nil)
 	return err
 }
 
@@ -43,7 +43,7 @@ func healthy(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
 		return nil // without an address, running is all that is known
 	}
-	h, err := query(ctx, m, func(context.Context, *mongo.Client) error { return nil })
+	h, err := query(ctx, m, nil)
 	if err == nil && !h.Primary && !h.Secondary {
 		err = errors.New("the mongod is neither primary nor secondary: it is starting, recovering or syncing")
 	}
@@ -101,7 +101,7 @@ func ready(ctx context.Context, m *rollout.Member) error {
 	return err
 }
 
-// query connects to this mongod alone, runs hello, and then calls more.
+// query connects to this mongod alone, runs hello, and then calls more, if that is not nil.
 func query(ctx context.Context, m *rollout.Member,
 	more func(context.Context, *mongo.Client) error) (h hello, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -112,7 +112,7 @@ func query(ctx context.Context, m *rollout.Member,
 		return h, err
 	}
 	defer func() { err = errors.Join(err, c.Disconnect(context.WithoutCancel(ctx))) }()
-	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&h); err != nil {
+	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&h); err != nil || more == nil {
 		return h, err
 	}
 	return h, more(ctx, c)

@@ -29,7 +29,7 @@ import (
 
 	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/lab"
 )
 
 // The published case's figures: 10,000 sensors, each with a reading of 40 B every 5 s (720 readings
@@ -57,18 +57,8 @@ const (
 	sustainedMax     = 60 * units.Duration(time.Second)
 )
 
-// A Config defines a measurement.
-type Config struct {
-	Language  *scenario.Language // of the scenario; needed to run
-	Entries   []int              // readings of a full document, for each granularity
-	Sensors   int                // documents that are pushed to
-	Sustained units.Duration     // for how long the writers push
-	Sets      []string           // assignments over the built-in scenario (Scenario)
-	// Daemon is the command that serves the volume; nil: this program's `lab serve`.
-	Daemon   []string
-	Progress func(what string, done, total int) // nil: no progress is reported
-	Log      func(line string)                  // nil: the engine's output is discarded
-}
+// A Config defines a measurement. Its assignments are over the built-in [Scenario].
+type Config = lab.Buckets
 
 // Defaults are the published granularities, 1, 5, 15 and 60 minutes. They take less than two
 // minutes.
@@ -77,7 +67,7 @@ func Defaults() Config {
 }
 
 // Check reports configurations that cannot be measured.
-func (c *Config) Check() inputerror.List {
+func Check(c *Config) inputerror.List {
 	var l inputerror.List
 	if len(c.Entries) == 0 || len(c.Entries) > granularitiesMax {
 		l.Addf("entries", "want 1 to %d granularities, not %d", granularitiesMax, len(c.Entries))
@@ -167,13 +157,11 @@ var published = map[int]Published{
 	720: {650e-6, 360, 28_000, 240_000, 6_720_000_000},
 }
 
-// Corrections lists what is wrong in the published cause and figures.
-func Corrections() []string {
-	return []string{
-		"Published cause: documents outgrow their padding, are relocated, and their index entries rewritten. That was MMAPv1, removed in MongoDB 4.2. " +
-			"WiredTiger relocates no document: an index entry holds a RecordId, which growth does not change. What grows is the value passed to the engine and the leaf that a checkpoint writes.",
-		"mongod passes on a difference (WT_MODIFY) if the document is over 1 KiB and the change at most a tenth of it, otherwise the whole document: a push into an hourly bucket is a difference.",
-		"The published hourly push is timed at 360 readings, which is half an hour at one every 5 s; a full hour has 720.",
-		"Published: a day of one sensor reads 2,880 documents instead of 240. It is 288 (5 minutes) instead of 24 (an hour).",
-	}
+// corrections lists what is wrong in the published cause and figures.
+var corrections = []string{
+	"Published cause: documents outgrow their padding, are relocated, and their index entries rewritten. That was MMAPv1, removed in MongoDB 4.2. " +
+		"WiredTiger relocates no document: an index entry holds a RecordId, which growth does not change. What grows is the value passed to the engine and the leaf that a checkpoint writes.",
+	"mongod passes on a difference (WT_MODIFY) if the document is over 1 KiB and the change at most a tenth of it, otherwise the whole document: a push into an hourly bucket is a difference.",
+	"The published hourly push is timed at 360 readings, which is half an hour at one every 5 s; a full hour has 720.",
+	"Published: a day of one sensor reads 2,880 documents instead of 240. It is 288 (5 minutes) instead of 24 (an hour).",
 }

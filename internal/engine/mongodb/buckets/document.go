@@ -13,7 +13,7 @@ import (
 
 // JSON implements lab.BucketResult.
 func (r *Result) JSON() any {
-	return map[string]any{"buckets": r, "corrections": Corrections()}
+	return map[string]any{"buckets": r, "corrections": corrections}
 }
 
 // Document implements lab.BucketResult.
@@ -42,7 +42,7 @@ func (r *Result) Document() *document.Document {
 
 	published := document.Section{ID: "published", Title: "Published figures", Parts: []document.Part{
 		{Text: "The published figures are those of case 4 (plimsoll casebook bucket-granularity), on hardware that the case does not specify. Errors in it:"}}}
-	for _, c := range Corrections() {
+	for _, c := range corrections {
 		published.Parts = append(published.Parts, document.Part{Text: "- " + c})
 	}
 
@@ -77,17 +77,16 @@ func pushCells(row *Row) []string {
 	if p := row.Published; p != nil {
 		said = fmt.Sprintf("%s at %d", units.Seconds(p.Push), p.PushEntries)
 	}
-	return []string{row.Written(), units.Bytes(float64(row.DocumentBytes)), pushText(row, "first"),
-		pushText(row, "half"), pushText(row, "full"), said}
+	took := func(f *Fill) string { return units.Seconds(f.P50) + " / " + units.Seconds(f.P99) }
+	return []string{row.Written(), units.Bytes(float64(row.DocumentBytes)), fillText(row, "first", took),
+		fillText(row, "half", took), fillText(row, "full", took), said}
 }
 
 func volumeCells(row *Row) []string {
-	requests := "–"
-	if f := fillOf(row, "full"); f != nil {
-		requests = units.Number(f.Requests)
-	}
-	return []string{row.Written(), bytesText(row, "first"), bytesText(row, "half"), bytesText(row, "full"),
-		requests, units.Number(row.PushesPerSecond)}
+	bytes := func(f *Fill) string { return units.Bytes(f.PerPush) }
+	requests := func(f *Fill) string { return units.Number(f.Requests) }
+	return []string{row.Written(), fillText(row, "first", bytes), fillText(row, "half", bytes),
+		fillText(row, "full", bytes), fillText(row, "full", requests), units.Number(row.PushesPerSecond)}
 }
 
 func dayCells(row *Row) []string {
@@ -107,27 +106,12 @@ func span(row *Row) string {
 	return units.Seconds(row.SpanSeconds)
 }
 
-func fillOf(row *Row, name string) *Fill {
+// fillText formats one of a row's fills.
+func fillText(row *Row, name string, text func(*Fill) string) string {
 	for i := range row.Fills {
 		if row.Fills[i].Name == name {
-			return &row.Fills[i]
+			return text(&row.Fills[i])
 		}
 	}
-	return nil
-}
-
-func pushText(row *Row, fill string) string {
-	f := fillOf(row, fill)
-	if f == nil {
-		return "–"
-	}
-	return units.Seconds(f.P50) + " / " + units.Seconds(f.P99)
-}
-
-func bytesText(row *Row, fill string) string {
-	f := fillOf(row, fill)
-	if f == nil {
-		return "–"
-	}
-	return units.Bytes(f.PerPush)
+	return "–"
 }

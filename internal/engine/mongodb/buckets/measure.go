@@ -260,7 +260,8 @@ func (b *bench) sustained(ctx context.Context) error {
 	n := uint64(b.cfg.Sensors)
 	var next atomic.Uint64
 	var mu sync.Mutex
-	var running chan error
+	running := make(chan error, 1)
+	running <- nil
 	begin := time.Now()
 	until := begin.Add(b.cfg.Sustained.Std())
 	err := together(func(conn int) error {
@@ -270,7 +271,7 @@ func (b *bench) sustained(ctx context.Context) error {
 			if i > 0 && i%(CheckpointRounds*n) == 0 {
 				mu.Lock()
 				// WiredTiger runs one checkpoint at a time, so the next one waits for the previous.
-				err := waitFor(running)
+				err := <-running
 				running = make(chan error, 1)
 				go func(ended chan<- error) { ended <- b.server.Checkpoint(ctx) }(running)
 				mu.Unlock()
@@ -286,18 +287,11 @@ func (b *bench) sustained(ctx context.Context) error {
 		return nil
 	})
 
-	err = errors.Join(err, waitFor(running))
+	err = errors.Join(err, <-running)
 	if err == nil {
 		err = b.settle(ctx) // the last writes count too
 	}
 
 	b.row.PushesPerSecond = float64(next.Load()) / time.Since(begin).Seconds()
 	return err
-}
-
-func waitFor(ended <-chan error) error {
-	if ended == nil {
-		return nil
-	}
-	return <-ended
 }

@@ -34,7 +34,7 @@ const closing = 30 * time.Second
 // Run measures all granularities. It leaves nothing behind, even after an error or a cancelled
 // context.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if err := cfg.Check().Err(); err != nil {
+	if err := Check(&cfg).Err(); err != nil {
 		return nil, err
 	}
 

@@ -265,11 +265,12 @@ func (c *Config) complete() {
 	}
 	if c.CPU.Eviction == 0 {
 		c.CPU.Eviction = bareTurn
-		if enabled(c.Oplog) {
+		if Enabled(c.Oplog) {
 			c.CPU.Eviction = serverTurn
 		}
 	}
 	c.DocumentSize = max(c.DocumentSize, 1)
 }
 
-func enabled(b *bool) bool { return b == nil || *b }
+// Enabled returns a setting that is on by default.
+func Enabled(b *bool) bool { return b == nil || *b }

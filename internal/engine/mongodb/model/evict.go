@@ -116,12 +116,9 @@ func (e *Engine) evict() (until vtime.Instant, ok bool) {
 	}
 
 	// Twice the queue: each page may be passed over once because it was touched.
-	for range 2*e.queue.n + 1 {
-		x, ok := e.queue.pop()
-		if !ok {
-			return now, false
-		}
-
+	for tries := 2 * len(e.queue); tries > 0 && len(e.queue) > 0; tries-- {
+		x := e.queue[0]
+		e.queue = e.queue[1:]
 		t := e.trees[x.tree]
 		p := t.pages.at(int(x.page))
 		if p.state&dirty == 0 {
@@ -131,7 +128,7 @@ func (e *Engine) evict() (until vtime.Instant, ok bool) {
 
 		if p.state&touched != 0 {
 			p.state &^= touched
-			e.queue.push(x)
+			e.queue = append(e.queue, x)
 			continue
 		}
 

@@ -23,18 +23,18 @@ type journal struct {
 
 func (j *journal) start(e *Engine, d *kernel.Device) {
 	j.e = e
-	if !enabled(e.cfg.Journal) {
+	if !Enabled(e.cfg.Journal) {
 		return
 	}
 	j.file = e.env.Host.Create("WiredTigerLog", d, 2*e.cfg.LogFile)
-	if !enabled(e.cfg.JournalEach) {
+	if !Enabled(e.cfg.JournalEach) {
 		e.env.Clock.After(e.cfg.JournalInterval.Std(), j, 0)
 	}
 }
 
 // add queues a write for the log's sync, or acknowledges it if writes do not wait.
 func (j *journal) add(p *pending) {
-	if j.file == nil || !enabled(j.e.cfg.JournalEach) {
+	if j.file == nil || !Enabled(j.e.cfg.JournalEach) {
 		j.e.acknowledge(p)
 		return
 	}
@@ -53,7 +53,7 @@ func (j *journal) next() {
 
 // Fire begins a sync for all writers that are ready.
 func (j *journal) Fire(now vtime.Instant, prepared uint64) {
-	if !enabled(j.e.cfg.JournalEach) && j.buffered == 0 {
+	if !Enabled(j.e.cfg.JournalEach) && j.buffered == 0 {
 		j.e.env.Clock.After(j.e.cfg.JournalInterval.Std(), j, 0)
 		return
 	}
@@ -127,7 +127,7 @@ func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 
 	j.syncing = j.syncing[:0]
 	j.busy = false
-	if !enabled(e.cfg.JournalEach) {
+	if !Enabled(e.cfg.JournalEach) {
 		e.env.Clock.After(max(e.cfg.JournalInterval.Std()-now.Sub(j.began), time.Microsecond), j, 0)
 		return
 	}

@@ -54,7 +54,7 @@ const (
 // leaf returns the maximum size of a server's leaf before compression. Without a compressor, a page
 // is split at 90 % of leaf_page_max, rounded to the nearest unit (__wt_split_page_size).
 func (c *Config) leaf() units.Size {
-	if !enabled(c.Compressor) {
+	if !Enabled(c.Compressor) {
 		return max((c.LeafPage*splitPercent/100+unit/2)/unit*unit, min(unit, c.LeafPage))
 	}
 	// 95: a leaf that compresses is filled until it takes about leaf_page_max on disk.
@@ -70,10 +70,10 @@ func (c *Config) leaf() units.Size {
 // the collection's, but inserts are random. This gives 0.14 splits per update; 0.12 to 0.23 were
 // counted.
 func (c *Config) kept(replaced units.Size) units.Size {
-	if enabled(c.RetryableWrites) {
+	if Enabled(c.RetryableWrites) {
 		replaced += sessionRecord
 	}
-	if enabled(c.Compressor) {
+	if Enabled(c.Compressor) {
 		replaced = replaced * 100 / historyPercent
 	}
 	return replaced
@@ -81,7 +81,7 @@ func (c *Config) kept(replaced units.Size) units.Size {
 
 // historyLeafSize returns the average size of a leaf of the history store.
 func (e *Engine) historyLeafSize() units.Size {
-	if !enabled(e.cfg.Compressor) {
+	if !Enabled(e.cfg.Compressor) {
 		return e.cfg.LeafPage * historyPercent / 100
 	}
 	return e.cfg.leaf()

@@ -53,7 +53,7 @@ var Spec = scenario.Engine{
 // lacks reports whether a volume is unused: without a journal, there is nothing to put on its
 // volume.
 func (c *Config) lacks(volume string) bool {
-	return volume == "journal" && c.Journal != nil && !*c.Journal
+	return volume == "journal" && !Enabled(c.Journal)
 }
 
 // Ask requires nothing, because a workload defines the documents.
@@ -84,7 +84,7 @@ func (c *Config) CacheSize() units.Size { return c.Cache }
 // sourceFacts are a recording's facts about the deployment. In a real capture, a replica set has a
 // name.
 func (c *Config) sourceFacts() map[string]string {
-	if c.Oplog != nil && !*c.Oplog {
+	if !Enabled(c.Oplog) {
 		return nil
 	}
 	return map[string]string{"replica_set": "simulated"}

@@ -38,11 +38,6 @@ type tree struct {
 	pages   leaves
 	perPage uint64 // entries per leaf, or of two leaves together if second > 0
 	second  uint64 // entries of every second leaf; 0: all leaves are alike
-	// The leaf of the last requested key, and the first key on it. The next key is often on the
-	// same leaf, and a division costs more.
-	lastLeaf int
-	lastKey  uint64
-	lastSize uint64
 	// changed has a bit for each page that was dirtied since a checkpoint passed it. Most pages of
 	// a collection are clean, and a checkpoint should not spend its time examining them.
 	changed []uint64
@@ -65,20 +60,14 @@ type freed struct {
 
 // key returns the leaf that contains a key; for a key after all others, a new one.
 func (t *tree) key(key uint64) int {
-	if key-t.lastKey < t.lastSize {
-		return t.lastLeaf
+	leaf := int(key / t.perPage)
+	if t.second == 0 {
+		return leaf
 	}
-	leaf := key / t.perPage
-	t.lastLeaf, t.lastKey, t.lastSize = int(leaf), leaf*t.perPage, t.perPage
-	if t.second > 0 {
-		t.lastLeaf *= 2
-		t.lastSize -= t.second
-		if key-t.lastKey >= t.lastSize {
-			t.lastLeaf++
-			t.lastKey, t.lastSize = t.lastKey+t.lastSize, t.second
-		}
+	if key%t.perPage < t.perPage-t.second {
+		return 2 * leaf
 	}
-	return t.lastLeaf
+	return 2*leaf + 1
 }
 
 // halve gives every second leaf half as many entries. This is how a server's uncompressed pages

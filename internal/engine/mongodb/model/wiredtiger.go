@@ -33,8 +33,8 @@ type Engine struct {
 	memory     int64      // bytes in the cache
 	dirtyBytes int64
 	updates    int64
-	queue      queue // dirty pages, longest dirty first
-	hand       int   // the tree where the search for clean pages continues
+	queue      []entry // dirty pages, longest dirty first; a page is in it at most once
+	hand       int     // the tree where the search for clean pages continues
 
 	evictor    evictor
 	checkpoint checkpoint
@@ -73,7 +73,7 @@ func New(cfg Config, env database.Env) (*Engine, error) {
 		e.addTree("index", cfg.Documents, cfg.IndexEntry)
 	}
 
-	if enabled(cfg.Oplog) {
+	if Enabled(cfg.Oplog) {
 		e.addServer()
 	}
 
@@ -95,12 +95,12 @@ const splitPercent = 90
 // addTree creates a file with the given number of entries.
 func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	leaf := e.cfg.LeafPage * splitPercent / 100
-	if enabled(e.cfg.Oplog) {
+	if Enabled(e.cfg.Oplog) {
 		leaf, size = e.cfg.leaf(), size+cellBytes
 	}
 
 	t := &tree{perPage: uint64(max(leaf/max(size, 1), 1))}
-	if enabled(e.cfg.Oplog) && len(e.trees) == 0 && !enabled(e.cfg.Compressor) {
+	if Enabled(e.cfg.Oplog) && len(e.trees) == 0 && !Enabled(e.cfg.Compressor) {
 		t.halve()
 	}
 
@@ -150,7 +150,7 @@ func (e *Engine) warm() {
 
 	// The memory that the cache leaves, less a gigabyte for other uses, holds pages of files.
 	left := float64(e.env.Host.Config().Memory - e.cfg.Cache - units.GiB)
-	if enabled(e.cfg.PageCache) && disk > 0 && left > 0 {
+	if Enabled(e.cfg.PageCache) && disk > 0 && left > 0 {
 		e.resident = min(1, left/disk)
 	}
 }
@@ -342,7 +342,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 		e.dirtyBytes += p.memory()
 		if p.state&queued == 0 {
 			p.state |= queued
-			e.queue.push(entry{int32(tree), int32(i)})
+			e.queue = append(e.queue, entry{int32(tree), int32(i)})
 		}
 	}
 

@@ -12,7 +12,6 @@ type clock struct {
 	host    string // whose rows are counted; other servers' rows have the same times
 	days    int    // midnights
 	last    time.Duration
-	dated   bool
 	assumed bool
 
 	// The second pass starts over.
@@ -65,7 +64,6 @@ func (c *clock) count(r row) {
 
 	c.rows++
 	p := c.parse(r.values["time"])
-	c.dated = p.dated
 	if p.timed && !p.dated {
 		if p.ofDay < c.last {
 			c.days++
