@@ -147,7 +147,6 @@ var layers = []Layer{
 	{"judge/corerules", "the rules about clients, disks, hosts, containers and missing evidence", []string{
 		"base/units", "record/timeline", "judge/rules", "trace/wait",
 	}},
-	{"judge/accuracy", "how often a verdict is right, by counterfactuals", nil},
 	{"judge/alerts", "the rule pack as rules of a Prometheus server's own ruler", []string{
 		"judge/rules",
 	}},

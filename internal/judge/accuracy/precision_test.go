@@ -1,9 +1,9 @@
 // Package accuracy measures how often verdicts are right. The ground truth is counterfactual, not
 // an opinion: a claimed cause is right if the same run without it does not stall, and a refutation
-// is right if adding the resource changes nothing. A caller with both runs creates a [Trial]; this
-// package turns trials into a table of precision, recall and F1 per rule and sampling.
+// is right if adding the resource changes nothing. Both runs make a [Trial], and trials become a table of
+// precision, recall and F1 per rule and sampling.
 //
-// The generator of labelled incidents needs every engine, so it is in the package's tests, which
+// All of it is tests, because labelled incidents need every engine and no program reads the result. They
 // write docs/accuracy.md and docs/research/accuracy-rules.md.
 package accuracy
 
