@@ -56,12 +56,12 @@ func clientsSlowest() rules.Rule {
 
 // slowest judges one operation. If stalled time was found, it is reported instead.
 func slowest(r rules.Rule, input *rules.Case, t timeline.Track) (rules.Finding, bool) {
-	ops, waited := t.Values, input.SameAs(rules.BenchTime, t.Labels.Get, rules.BenchBy)
+	ops, waited := t.Values, input.SameAs(rules.BenchTime, t.Labels, rules.BenchBy...)
 	if waited == nil || input.Stall.Any() {
 		return rules.Finding{}, false
 	}
 
-	most := input.SameAs(rules.BenchMax, t.Labels.Get, rules.BenchBy)
+	most := input.SameAs(rules.BenchMax, t.Labels, rules.BenchBy...)
 	slowest, mean := timeline.Max(most), timeline.Sum(waited)/timeline.Sum(ops) // NaN if not reported
 	long, total := slowest >= slowestFromS && slowest >= slowestFactor*mean, input.IsTotal(ops, waited)
 	if !(mean > 0) || !long && !total {

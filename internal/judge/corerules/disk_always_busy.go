@@ -156,10 +156,7 @@ func alwaysBusy(input *rules.Case, device string) (busyDevice, bool) {
 
 	// A source without latencies still has them by Little's law.
 	if disk.reads != disk.reads && disk.writes != disk.writes {
-		wait, awaits = disk.queue/median(ops), make([]float64, len(ops))
-		for k := range awaits {
-			awaits[k] = queue[k] / ops[k]
-		}
+		wait, awaits = disk.queue/median(ops), rules.Ratio(queue, ops)
 	}
 
 	// A device that makes requests wait only half of the time is not always full: something

@@ -1,7 +1,6 @@
 package corerules
 
 import (
-	"math"
 	"slices"
 
 	"plimsoll/internal/judge/rules"
@@ -220,15 +219,7 @@ func sameLoad(sig *rules.Signals, dev string, before, after timeline.Mask) bool 
 		return true
 	}
 
-	each := make([]float64, len(ops))
-	for k := range each {
-		each[k] = math.NaN()
-		if ops[k] > 0 {
-			each[k] = queue[k] / ops[k]
-		}
-	}
-
-	return !(fell(each) > 1/burstAlike)
+	return !(fell(rules.Ratio(queue, ops)) > 1/burstAlike)
 }
 
 // balanceSpent is the balance at which a volume is down to its baseline. CloudWatch rounds and

@@ -217,10 +217,7 @@ const cappedInStall = 0.1
 // capped reports whether a device is at a limit while clients stall or, if nothing stalls, at any
 // time. Then raising the limit does help.
 func capped(c *rules.Case, dev string) bool {
-	queue, busy := c.For(rules.DiskQueue, "device", dev), c.For(rules.DiskBusy, "device", dev)
-	if deep := timeline.Where(queue, func(x float64) bool { return x > rules.SaturatedQueue }).
-		And(timeline.Where(busy, func(x float64) bool { return x > rules.SaturatedBusy })); c.Stall.Any() &&
-		rules.Share(deep, c.Stall.Cells) >= elsewhereShare {
+	if full, _ := c.SaturatedDevice(dev); rules.Share(full, c.Stall.Cells) >= elsewhereShare {
 		return true
 	}
 
@@ -242,8 +239,8 @@ func capped(c *rules.Case, dev string) bool {
 func saturatedElsewhere(c *rules.Case, dev string) bool {
 	below := c.JudgedBelow()
 	for _, t := range c.Signal(rules.DiskBusy) {
-		full, _ := c.SaturatedTrack(t)
-		if other := t.Labels.Get("device"); other != dev && !below[other] &&
+		other := t.Labels.Get("device")
+		if full, _ := c.SaturatedDevice(other); other != dev && !below[other] &&
 			rules.Share(full, c.Stall.Cells) >= elsewhereShare {
 			return true
 		}
@@ -297,11 +294,7 @@ func serialEvidence(c *rules.Case, ops, queue []float64, serial, writing timelin
 
 // inFlight is how many requests are in flight while the device is busy, median.
 func inFlight(queue, busy []float64, m timeline.Mask) float64 {
-	v := make([]float64, len(queue))
-	for k := range v {
-		v[k] = queue[k] / busy[k]
-	}
-	return timeline.Quantile(timeline.At(v, m), 0.5)
+	return timeline.Quantile(timeline.At(rules.Ratio(queue, busy), m), 0.5)
 }
 
 // pinned reports whether a serial writer's rate varies so little that a cap may set it: the rate is

@@ -98,10 +98,7 @@ func findMachineCap(
 
 	saturatedAt := map[string]timeline.Mask{}
 	for _, dev := range devices {
-		busy, queue := input.For(rules.DiskBusy, "device", dev), input.For(rules.DiskQueue, "device", dev)
-		at := timeline.Where(busy, func(x float64) bool { return x > rules.SaturatedBusy }).
-			And(timeline.Where(queue,
-				func(x float64) bool { return x > rules.SaturatedQueue }))
+		at, _ := input.SaturatedDevice(dev)
 		saturatedAt[dev] = at
 		any = any.Or(at)
 		for k, x := range input.For(of, "device", dev) {

@@ -123,7 +123,6 @@ func bootDevice(rule rules.Rule, input *rules.Case, device string) (rules.Findin
 	finding.Say("more", nil)
 	finding.Advise("record", nil)
 
-	whole := make(timeline.Mask, input.Grid.N).Not()
 	for _, e := range []struct {
 		what  string
 		of    *rules.Signal
@@ -133,7 +132,7 @@ func bootDevice(rule rules.Rule, input *rules.Case, device string) (rules.Findin
 		{"mean read latency since boot", rules.DiskReadAwait, reads, "seconds"},
 		{"requests in the queue since boot, mean", rules.DiskQueue, queue, ""}} {
 		if !math.IsNaN(e.value) {
-			finding.Evidence = append(finding.Evidence, input.Figure(e.what, e.of, e.value, e.unit, whole))
+			finding.Evidence = append(finding.Evidence, input.Figure(e.what, e.of, e.value, e.unit, nil))
 		}
 	}
 

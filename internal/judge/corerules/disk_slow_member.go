@@ -65,12 +65,11 @@ func slower(r rules.Rule, input *rules.Case, comparison *rules.Slower) rules.Fin
 		finding.Say("follows", nil)
 	}
 
-	whole := make(timeline.Mask, input.Grid.N).Not()
 	finding.Evidence = []rules.Evidence{
-		input.Figure("median on this member", comparison.Own.Of, comparison.Own.Median, "seconds", whole),
-		input.Figure("median on the fastest member", comparison.Best.Of, comparison.Best.Median, "seconds", whole),
-		input.Figure("three quarters of this member's samples are above", comparison.Own.Of, comparison.Own.Low, "seconds", whole),
-		input.Figure("three quarters of the fastest member's are below", comparison.Best.Of, comparison.Best.High, "seconds", whole)}
+		input.Figure("median on this member", comparison.Own.Of, comparison.Own.Median, "seconds", nil),
+		input.Figure("median on the fastest member", comparison.Best.Of, comparison.Best.Median, "seconds", nil),
+		input.Figure("three quarters of this member's samples are above", comparison.Own.Of, comparison.Own.Low, "seconds", nil),
+		input.Figure("three quarters of the fastest member's are below", comparison.Best.Of, comparison.Best.High, "seconds", nil)}
 
 	for _, x := range []struct {
 		text, unit string
@@ -79,8 +78,8 @@ func slower(r rules.Rule, input *rules.Case, comparison *rules.Slower) rules.Fin
 		comparison.Fastest.Ops}} {
 		if !math.IsNaN(x.own) && !math.IsNaN(x.best) {
 			finding.Evidence = append(finding.Evidence,
-				input.Figure(x.text+" on this member", nil, x.own, x.unit, whole),
-				input.Figure(x.text+" on the fastest member", nil, x.best, x.unit, whole))
+				input.Figure(x.text+" on this member", nil, x.own, x.unit, nil),
+				input.Figure(x.text+" on the fastest member", nil, x.best, x.unit, nil))
 		}
 	}
 

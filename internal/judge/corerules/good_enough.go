@@ -170,12 +170,11 @@ func answerForEngine(
 		f.Say("inferred", v)
 	}
 
-	whole := make(timeline.Mask, c.Grid.N).Not()
-	f.Evidence = []rules.Evidence{c.Figure("mean", m.signal, m.mean, "seconds", whole)}
+	f.Evidence = []rules.Evidence{c.Figure("mean", m.signal, m.mean, "seconds", nil)}
 	if math.IsNaN(m.p99) {
 		f.Advise("measure", nil)
 	} else {
-		f.Evidence = append(f.Evidence, c.Figure("p99", rules.FioSyncQuantile, m.p99, "seconds", whole))
+		f.Evidence = append(f.Evidence, c.Figure("p99", rules.FioSyncQuantile, m.p99, "seconds", nil))
 	}
 
 	return f
@@ -246,10 +245,9 @@ func benchmarks(rule rules.Rule, input *rules.Case) []rules.Finding {
 
 		f.Say(words, v)
 		f.Open(words, v)
-		whole := make(timeline.Mask, input.Grid.N).Not()
-		f.Evidence = []rules.Evidence{input.Figure("writes per second", rules.BenchWrites, timeline.Max(track.Values), "1/s", whole),
-			input.Figure("writes requested per second", rules.BenchAsked, of(rules.BenchAsked), "1/s", whole),
-			input.Figure("slowest write", rules.BenchSlowest, of(rules.BenchSlowest), "seconds", whole)}
+		f.Evidence = []rules.Evidence{input.Figure("writes per second", rules.BenchWrites, timeline.Max(track.Values), "1/s", nil),
+			input.Figure("writes requested per second", rules.BenchAsked, of(rules.BenchAsked), "1/s", nil),
+			input.Figure("slowest write", rules.BenchSlowest, of(rules.BenchSlowest), "seconds", nil)}
 		out = append(out, f)
 	}
 

@@ -1,9 +1,8 @@
 package corerules
 
 import (
-	"plimsoll/internal/record/timeline"
-
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
 )
 
 // cpuAlways is the share of the time above which saturation is the normal state.
@@ -143,13 +142,8 @@ func withoutStall(r rules.Rule, c *rules.Case, cells timeline.Mask) []rules.Find
 func saturatedInStall(c *rules.Case) (device string, share float64) {
 	for _, t := range c.Signal(rules.DiskBusy) {
 		dev := t.Labels.Get("device")
-		busy := timeline.Where(t.Values, func(x float64) bool { return x > 0.9 })
-		queue := c.For(rules.DiskQueue, "device", dev)
-		if queue == nil {
-			continue
-		}
-		if s := rules.Share(busy.And(timeline.Where(queue, func(x float64) bool { return x > 2 })),
-			c.Stall.Cells); s > share {
+		full, _ := c.SaturatedDevice(dev)
+		if s := rules.Share(full, c.Stall.Cells); s > share {
 			device, share = dev, s
 		}
 	}

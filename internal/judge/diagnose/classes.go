@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/prometheus/common/model"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -66,47 +63,22 @@ type classes struct {
 func allClasses(input *rules.Case) []*classes {
 	var out []*classes
 	for _, kind := range distributions(input.Pack) {
-		type class struct {
-			bound float64
-			track timeline.Track
-		}
+		for _, name := range slices.Sorted(slices.Values(input.Instances(kind.signal))) {
+			// Two sources may give the same bucket.
+			all := slices.CompactFunc(input.Buckets(kind.signal, name),
+				func(a, b rules.Bucket) bool { return a.EdgeS == b.EdgeS })
 
-		byInstance := map[string][]class{}
-		var instances []string
-		for _, t := range input.Signal(kind.signal) {
-			bound, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
-			if err != nil || math.IsNaN(bound) {
-				continue // not a class
-			}
-			name := t.Labels.Get("instance")
-			if byInstance[name] == nil {
-				instances = append(instances, name)
-			}
-			byInstance[name] = append(byInstance[name], class{bound, t})
-		}
-
-		slices.Sort(instances)
-		for _, name := range instances {
-			all := byInstance[name]
-
-			// Exporters may list buckets in any order, and two sources may give the same bucket.
-			slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(a.bound, b.bound) })
-			all = slices.CompactFunc(all, func(a, b class) bool { return a.bound == b.bound })
-
-			h := &classes{distribution: kind, instance: name, step: input.Grid.StepSeconds()}
-			for _, x := range all {
-				h.boundsS, h.upTo = append(h.boundsS, x.bound), append(h.upTo, x.track.Values)
-			}
-
-			last := len(h.boundsS) - 1
-			if last < 2 || !math.IsInf(h.boundsS[last], 1) {
+			last := len(all) - 1
+			if last < 2 || !math.IsInf(all[last].EdgeS, 1) || !(timeline.Sum(all[last].Values) > 0) {
 				continue // without the +Inf bucket the total is unknown, and so is every share
 			}
 
-			h.boundsS = h.boundsS[:last]
-			if timeline.Sum(h.upTo[last]) > 0 {
-				out = append(out, h)
+			h := &classes{distribution: kind, instance: name, step: input.Grid.StepSeconds()}
+			for _, x := range all {
+				h.boundsS, h.upTo = append(h.boundsS, x.EdgeS), append(h.upTo, x.Values)
 			}
+			h.boundsS = h.boundsS[:last]
+			out = append(out, h)
 		}
 	}
 

@@ -352,10 +352,7 @@ func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid,
 		}
 
 		for _, s := range series {
-			vals := make([]float64, grid.N)
-			for k := range vals {
-				vals[k] = math.NaN()
-			}
+			vals := timeline.Unknown(grid.N)
 			for _, p := range s.Points {
 				if k, ok := grid.CellAt(time.UnixMilli(p.T)); ok {
 					vals[k] = p.F

@@ -246,13 +246,10 @@ func saturatedRate(c *rules.Case) []float64 {
 	out := make([]float64, c.Grid.N)
 	for _, t := range c.Signal(rules.DiskBusy) {
 		dev := t.Labels.Get("device")
-		queue, ops := c.For(rules.DiskQueue, "device", dev), c.For(rules.DiskOps, "device", dev)
-		if queue == nil || ops == nil {
-			continue
-		}
-		for k, busy := range t.Values {
-			if busy > 0.9 && queue[k] > 2 && ops[k] > out[k] {
-				out[k] = ops[k]
+		full, _ := c.SaturatedDevice(dev)
+		for k, ops := range c.For(rules.DiskOps, "device", dev) {
+			if full[k] {
+				out[k] = max(out[k], known(ops))
 			}
 		}
 	}

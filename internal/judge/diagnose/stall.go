@@ -200,15 +200,14 @@ func outwaitsDevices(s rules.Stall, all []rules.Stall) bool {
 // byDevice judges a device's writes against their latency while it is not saturated. Otherwise a
 // log that starts and ends within a burst would make its queueing look usual.
 func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
-	busy := c.For(rules.DiskBusy, "device", s.Subject)
-	queue := c.For(rules.DiskQueue, "device", s.Subject)
+	full, _ := c.SaturatedDevice(s.Subject)
 	var calm []float64
 
 	saturated := 0
 	for k, x := range s.Ops {
 		switch {
 		case !(x > 0):
-		case busy != nil && queue != nil && busy[k] > 0.9 && queue[k] > 2:
+		case full[k]:
 			saturated++
 		default:
 			calm = append(calm, s.Waiting[k]/x)

@@ -128,12 +128,7 @@ const stayed = 0.9
 // fewerDone builds the case of completions that fall while clients stay connected, for sources
 // without a latency.
 func fewerDone(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
-	each := make([]float64, len(s.Ops))
-	for k, x := range s.Ops {
-		if each[k] = math.NaN(); x > 0 {
-			each[k] = s.Connected[k] / x
-		}
-	}
+	each := rules.Ratio(s.Connected, s.Ops)
 
 	counted := timeline.Known(each).Without(s.Cells.Widen(1, 1))
 	x, ok := incident.FindShift(each, s.Ops, counted, worseLeastOps, worseCells(c))

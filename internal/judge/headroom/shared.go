@@ -93,21 +93,9 @@ func (f *finder) together(signal *rules.Signal) []float64 {
 		}
 
 		if out == nil {
-			out = make([]float64, len(t.Values))
-			for k := range out {
-				out[k] = math.NaN()
-			}
+			out = timeline.Unknown(len(t.Values))
 		}
-
-		for k, x := range t.Values {
-			switch {
-			case math.IsNaN(x):
-			case math.IsNaN(out[k]):
-				out[k] = x
-			default:
-				out[k] += x
-			}
-		}
+		timeline.Add(out, t.Values)
 	}
 
 	return out
@@ -319,17 +307,7 @@ func (f *finder) bound(b rules.Bound, of timeline.Track) []float64 {
 		return []float64{b.At}
 	}
 
-	for _, t := range f.Signal(b.Limit) {
-		same := true
-		for _, label := range b.Limit.By {
-			same = same && t.Labels.Get(label) == of.Labels.Get(label)
-		}
-		if same {
-			return t.Values
-		}
-	}
-
-	return nil
+	return f.SameAs(b.Limit, of.Labels, b.Limit.By...)
 }
 
 func number(text string) (float64, bool) {

@@ -112,14 +112,7 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 		return 1
 	}
 
-	// before[k] is in how many of the first k cells the condition holds.
-	before := make([]int, st.Grid.N+1)
-	for k := range st.Grid.N {
-		before[k+1] = before[k]
-		if condition[k] {
-			before[k+1]++
-		}
-	}
+	before := countsBefore(condition)
 
 	within := func(first, cells int) int { return before[min(first+cells, st.Grid.N)] - before[first] }
 

@@ -55,8 +55,8 @@ func BenchStalls(sig *Signals) []Stall {
 			Class: benchClasses[kind], IsDatabase: true,
 			Foremost: kind != "read", Aside: kind == "read" && i > 0, Ops: t.Values,
 			Of: []*Signal{BenchOps, BenchTime}}
-		s.Waiting, s.Queued = sig.SameAs(BenchTime, t.Labels.Get, BenchBy), sig.SameAs(BenchWaiting,
-			t.Labels.Get, BenchBy)
+		s.Waiting = sig.SameAs(BenchTime, t.Labels, BenchBy...)
+		s.Queued = sig.SameAs(BenchWaiting, t.Labels, BenchBy...)
 
 		// A single interval is the whole run: there is no usual latency to compare with.
 		if sig.IsTotal(t.Values, s.Waiting) {
@@ -90,18 +90,4 @@ func even(values []float64) bool {
 		}
 	}
 	return timeline.Max(values) <= least*(1+rounding)
-}
-
-// SameAs returns the values of a signal's track with the same labels; nil if there is none.
-func (sig *Signals) SameAs(s *Signal, get func(label string) string, by []string) []float64 {
-	for _, t := range sig.Signal(s) {
-		same := true
-		for _, label := range by {
-			same = same && t.Labels.Get(label) == get(label)
-		}
-		if same {
-			return t.Values
-		}
-	}
-	return nil
 }

@@ -92,19 +92,7 @@ func FindCeiling(sig *Signals, held timeline.Track, within timeline.Mask) Ceilin
 		ceiling.HasTP = ok && ceiling.isCap(sig, ceiling.Throughput, moved, limit.level)
 	}
 
-	if ops != nil && moved != nil {
-		sizes := make([]float64, len(ops))
-		for i := range sizes {
-			sizes[i] = moved[i] / ops[i]
-		}
-		ceiling.RequestBytes = timeline.Quantile(timeline.At(sizes, ceiling.Saturated), 0.5)
-		if math.IsInf(ceiling.RequestBytes, 0) { // bytes without requests: the counters contradict each other
-			ceiling.RequestBytes = math.NaN()
-		}
-	} else {
-		ceiling.RequestBytes = math.NaN()
-	}
-
+	ceiling.RequestBytes = timeline.Quantile(timeline.At(Ratio(moved, ops), ceiling.Saturated), 0.5)
 	ceiling.settle(sig)
 	return ceiling
 }
@@ -145,9 +133,9 @@ func Within(values []float64, within timeline.Mask) []float64 {
 	if within == nil {
 		return values
 	}
-	out := make([]float64, len(values))
+	out := timeline.Unknown(len(values))
 	for i, x := range values {
-		if out[i] = math.NaN(); within[i] {
+		if within[i] {
 			out[i] = x
 		}
 	}
@@ -186,13 +174,7 @@ func (k Ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 	at := timeline.At(queue, p.Cells)
 	varies := timeline.Quantile(at, 0.9) >= queueVaries*timeline.Quantile(at, 0.1)
 
-	each := make([]float64, len(ops))
-	for i := range each {
-		each[i] = math.NaN()
-		if ops[i] >= minCalmOps {
-			each[i] = queue[i] / ops[i]
-		}
-	}
+	each := Within(Ratio(queue, ops), timeline.Where(ops, func(x float64) bool { return x >= minCalmOps }))
 
 	// Compare with time below the plateau: there requests wait for the medium only.
 	here := timeline.Quantile(timeline.At(each, p.Cells), 0.5)

@@ -69,7 +69,7 @@ func MemberOf(c *Case) *Member {
 			m.Machine = c.Machine.Name
 		}
 
-		m.Log = c.durations(x.SyncTime, quotient(c.One(x.SyncTime), c.One(x.Syncs)))
+		m.Log = c.durations(x.SyncTime, Ratio(c.One(x.SyncTime), c.One(x.Syncs)))
 		m.addDevice(c)
 		if m.Log.samples == 0 && m.Device.samples == 0 {
 			return nil
@@ -130,20 +130,6 @@ func (c *Case) onlyWritten() string {
 		}
 	}
 	return ""
-}
-
-// quotient returns the duration of each event, where any ended.
-func quotient(seconds, events []float64) []float64 {
-	if seconds == nil || events == nil {
-		return nil
-	}
-	out := make([]float64, len(events))
-	for k, n := range events {
-		if out[k] = math.NaN(); n > 0 {
-			out[k] = seconds[k] / n
-		}
-	}
-	return out
 }
 
 // durations returns the quartiles of a duration. A sample that covers several cells counts once.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -58,18 +59,12 @@ func (sig *Signals) GroupAbove(l labels.Labels) Value {
 	return ""
 }
 
+// containerLabels identify a container, as far as its source has them.
+var containerLabels = []string{"namespace", "pod", "container", "name", "id"}
+
 // OfContainer returns a signal's values for the container of a track; nil if not measured.
 func (sig *Signals) OfContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
-	for _, t := range sig.Signal(signal) {
-		same := true
-		for _, l := range append([]string{"namespace", "pod", "container", "name", "id"}, more...) {
-			same = same && t.Labels.Get(l) == of.Labels.Get(l)
-		}
-		if same {
-			return t.Values
-		}
-	}
-	return nil
+	return sig.SameAs(signal, of.Labels, slices.Concat(containerLabels, more)...)
 }
 
 // AddFigure adds evidence about a container if the value was measured.

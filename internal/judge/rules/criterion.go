@@ -189,21 +189,19 @@ func missFinding(rule Rule, input *Case, criterion Criterion, totals Totals, ver
 			"share": nearlyWhole(over / totals.All), "edge": Seconds(edge)})
 	}
 
-	if unaided := totals; verdict == MissesBulk || verdict == MissesTail {
-		unaided.SumS = 0
-		if criterion.Judge(unaided) != verdict {
-			finding.Say("mean", Values{"mean": Seconds(totals.SumS / totals.All)})
-		}
+	unaided := totals
+	unaided.SumS = 0
+	if criterion.Judge(unaided) != verdict {
+		finding.Say("mean", Values{"mean": Seconds(totals.SumS / totals.All)})
 	}
 
 	finding.Say("since", nil)
-	whole := make(timeline.Mask, input.Grid.N).Not()
 	finding.Evidence = []Evidence{
-		input.Figure(criterion.Calls, criterion.Classes, totals.All, "", whole),
+		input.Figure(criterion.Calls, criterion.Classes, totals.All, "", nil),
 		input.Figure(string(Percentile(criterion.Quantile))+" over all of them", criterion.Classes, quantile,
-			"seconds", whole),
-		input.Figure("median over all of them", criterion.Classes, totals.Quantile(0.5), "seconds", whole),
-		input.Figure("criterion", nil, criterion.LimitS, "seconds", whole),
+			"seconds", nil),
+		input.Figure("median over all of them", criterion.Classes, totals.Quantile(0.5), "seconds", nil),
+		input.Figure("criterion", nil, criterion.LimitS, "seconds", nil),
 	}
 
 	for _, name := range rule.AdviceNames() {
@@ -215,27 +213,15 @@ func missFinding(rule Rule, input *Case, criterion Criterion, totals Totals, ver
 
 // values are the values that all words of a criterion use.
 func (k Criterion) values(t Totals) Values {
-	q := t.Quantile(k.Quantile)
 	from, to := t.Within(k.Quantile)
-
-	value := Seconds(q)
-	switch {
-	case math.IsInf(to, 1):
-		value = "over " + Seconds(from)
-	case from == 0:
-		value = "at most " + Seconds(to)
-	case to > 2*from*(1+1e-9):
-		value = "between " + Seconds(from) + " and " + Seconds(to)
-	}
-
 	upTo := Value("infinity")
 	if !math.IsInf(to, 1) {
 		upTo = Seconds(to)
 	}
 
 	return Values{"what": UpperFirst(Called(k.What)), "lower": Called(k.What), "calls": Called(k.Calls),
-		"q": Percentile(k.Quantile), "value": value, "limit": Seconds(k.LimitS),
-		"source": Called(k.Source), "median": medianText(t), "all": wholeCount(t.All),
+		"q": Percentile(k.Quantile), "value": t.text(k.Quantile), "limit": Seconds(k.LimitS),
+		"source": Called(k.Source), "median": t.text(0.5), "all": wholeCount(t.All),
 		"from": Seconds(from), "to": upTo}
 }
 
@@ -295,11 +281,10 @@ func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject str
 		k.sayLong(&f, t, values)
 	}
 
-	whole := make(timeline.Mask, c.Grid.N).Not()
-	f.Evidence = []Evidence{c.Figure(k.Calls, k.Classes, t.All, "", whole),
+	f.Evidence = []Evidence{c.Figure(k.Calls, k.Classes, t.All, "", nil),
 		c.Figure(string(Percentile(k.Quantile))+" over all of them", k.Classes, t.Quantile(k.Quantile),
-			"seconds", whole),
-		c.Figure("criterion", nil, k.LimitS, "seconds", whole)}
+			"seconds", nil),
+		c.Figure("criterion", nil, k.LimitS, "seconds", nil)}
 
 	return f
 }
@@ -315,9 +300,9 @@ func (t Totals) next(seconds float64) (n, edge float64, ok bool) {
 	return 0, 0, false
 }
 
-// medianText is the median, or the bounds that are known.
-func medianText(t Totals) Value {
-	from, to := t.Within(0.5)
+// text is a quantile, or the bounds that are known.
+func (t Totals) text(q float64) Value {
+	from, to := t.Within(q)
 	switch {
 	case math.IsInf(to, 1):
 		return "over " + Seconds(from)
@@ -326,7 +311,7 @@ func medianText(t Totals) Value {
 	case to > 2*from*(1+1e-9):
 		return "between " + Seconds(from) + " and " + Seconds(to)
 	}
-	return Seconds(t.Quantile(0.5))
+	return Seconds(t.Quantile(q))
 }
 
 // Percentile names a quantile: "p99".

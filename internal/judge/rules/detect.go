@@ -74,12 +74,7 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 		floor = coarseFloor(s.PeriodS, floor)
 	}
 
-	each := make([]float64, len(s.Ops))
-	for k, x := range s.Ops {
-		if each[k] = math.NaN(); x > 0 {
-			each[k] = s.Waiting[k] / x
-		}
-	}
+	each := Ratio(s.Waiting, s.Ops)
 
 	var usual []float64
 	runs := t.Grid.Runs() // recordings made months apart are judged separately
@@ -146,15 +141,8 @@ func StalledCells(sampling Time, thresholds []float64, stall Stall) (Stall, bool
 	}
 
 	stall.PeriodS = sampling.ResolutionS(stall.Of...)
-	stall.Latency = make([]float64, count)
+	stall.Latency = Ratio(stall.Waiting, stall.Ops)
 	stall.Observed = timeline.Known(stall.Waiting)
-
-	for k := range count {
-		stall.Latency[k] = math.NaN()
-		if stall.Ops[k] > 0 {
-			stall.Latency[k] = stall.Waiting[k] / stall.Ops[k]
-		}
-	}
 
 	if timeline.Count(stall.Latency) == 0 {
 		// It was measured, but nothing was written: not a stall.

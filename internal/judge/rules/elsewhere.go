@@ -82,23 +82,12 @@ func (c *Case) handed() []float64 {
 		if e.Handed == nil {
 			continue
 		}
-		for k, x := range e.Handed(&c.Signals) {
-			if out == nil {
-				out = make([]float64, c.Grid.N)
-				for i := range out {
-					out[i] = math.NaN()
-				}
-			}
-			switch {
-			case math.IsNaN(x):
-			case math.IsNaN(out[k]):
-				out[k] = x
-			default:
-				out[k] += x
-			}
+		values := e.Handed(&c.Signals)
+		if out == nil && len(values) > 0 {
+			out = timeline.Unknown(c.Grid.N)
 		}
+		timeline.Add(out, values)
 	}
-
 	return out
 }
 

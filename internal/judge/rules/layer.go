@@ -166,10 +166,7 @@ func (c *Case) Sum(of *Signal, devices []string) []float64 {
 // Slowest is the highest await of the devices in each cell or the one before it, since counters may
 // credit a wait to either. NaN means no request below.
 func (c *Case) Slowest(await *Signal, devices []string) []float64 {
-	out := make([]float64, c.Grid.N)
-	for k := range out {
-		out[k] = math.NaN()
-	}
+	out := timeline.Unknown(c.Grid.N)
 	for _, dev := range devices {
 		for k, x := range c.For(await, "device", dev) {
 			for _, at := range []int{k, k + 1} {

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"math"
 	"strings"
 
 	"plimsoll/internal/record/timeline"
@@ -33,20 +32,12 @@ func (sig *Signals) Limits() []Limit {
 	var out []Limit
 	for _, t := range sig.Signal(DiskBusy) {
 		dev := t.Labels.Get("device")
-		queue := sig.For(DiskQueue, "device", dev)
-		if queue == nil {
+		full, ok := sig.SaturatedDevice(dev)
+		if !ok {
 			continue
 		}
 
-		held := timeline.Track{Labels: t.Labels, Values: make([]float64, sig.Grid.N)}
-		for k := range held.Values {
-			held.Values[k] = math.NaN()
-			if t.Values[k] > SaturatedBusy && queue[k] > SaturatedQueue {
-				held.Values[k] = t.Values[k]
-			}
-		}
-
-		k := FindCeiling(sig, held, nil)
+		k := FindCeiling(sig, timeline.Track{Labels: t.Labels, Values: Within(t.Values, full)}, nil)
 		l := Limit{Device: dev, Saturated: k.Saturated, RequestBytes: k.RequestBytes}
 		if k.HasIOPS {
 			l.IOPS, l.Counts = &k.Iops, strings.TrimSpace(k.KindOfOps())

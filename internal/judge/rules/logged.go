@@ -103,10 +103,7 @@ func (sig *Signals) StallOf(l Logged, atLeast float64, s Stall) (Stall, bool) {
 	s.Observed = timeline.Known(running)
 	s.Cells = timeline.Where(running, func(x float64) bool { return x >= atLeast }).And(s.Observed)
 
-	s.Latency = make([]float64, len(running))
-	for k := range s.Latency {
-		s.Latency[k] = math.NaN()
-	}
+	s.Latency = timeline.Unknown(len(running))
 	for k, x := range sig.One(l.Longest) {
 		if x > 0 {
 			s.Latency[k] = x

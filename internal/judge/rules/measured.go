@@ -2,6 +2,9 @@ package rules
 
 import (
 	"math"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -36,19 +39,10 @@ func (sig *Signals) One(s *Signal) []float64 {
 		return tracks[0].Values
 	}
 
-	out := make([]float64, sig.Grid.N)
-	for k := range out {
-		out[k] = math.NaN()
-		for _, t := range tracks {
-			if x := t.Values[k]; !math.IsNaN(x) {
-				if math.IsNaN(out[k]) {
-					out[k] = 0
-				}
-				out[k] += x
-			}
-		}
+	out := timeline.Unknown(sig.Grid.N)
+	for _, t := range tracks {
+		timeline.Add(out, t.Values)
 	}
-
 	return out
 }
 
@@ -56,6 +50,17 @@ func (sig *Signals) One(s *Signal) []float64 {
 func (sig *Signals) For(s *Signal, label, value string) []float64 {
 	for _, t := range sig.Signal(s) {
 		if t.Labels.Get(label) == value {
+			return t.Values
+		}
+	}
+	return nil
+}
+
+// SameAs returns a signal's values for the series in which the given labels are as in of; nil if not
+// measured.
+func (sig *Signals) SameAs(s *Signal, of labels.Labels, by ...string) []float64 {
+	for _, t := range sig.Signal(s) {
+		if !slices.ContainsFunc(by, func(l string) bool { return t.Labels.Get(l) != of.Get(l) }) {
 			return t.Values
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -20,7 +19,7 @@ type Pack struct {
 	signals []*Signal
 	byName  map[string]*Signal
 	rules   []Rule
-	wanted  func() func(metric string) bool
+	wanted  metricSet
 }
 
 // A Core holds the rules that belong to no engine.
@@ -40,7 +39,7 @@ func NewPack(of Core, engines []Knowledge) *Pack {
 	p := &Pack{core: of, engines: engines, byName: map[string]*Signal{}}
 	p.addSignals()
 	p.addRules()
-	p.wanted = sync.OnceValue(p.readWanted)
+	p.wanted = metricsOf(p.signals)
 	return p
 }
 
@@ -214,22 +213,7 @@ func (p *Pack) Script(id string) (fs.File, error) {
 
 // Wants reports whether any signal can be read from a metric; a diagnosis keeps only those metrics
 // of a source.
-func (p *Pack) Wants(metric string) bool { return p.wanted()(metric) }
-
-func (p *Pack) readWanted() func(metric string) bool {
-	exact, patterns := metricsOf(p.signals)
-	return func(metric string) bool {
-		if exact[metric] {
-			return true
-		}
-		for _, m := range patterns {
-			if m.Matches(metric) {
-				return true
-			}
-		}
-		return false
-	}
-}
+func (p *Pack) Wants(metric string) bool { return p.wanted.has(metric) }
 
 // Metrics are the distinct metrics that a signal can be read from.
 func (p *Pack) Metrics(s *Signal) []string {
@@ -251,24 +235,26 @@ func (p *Pack) Metrics(s *Signal) []string {
 // MetricsOf returns a test for metrics that only an engine has: those of its signals, and of what
 // it reports about its host, without those that the core reads too.
 func (p *Pack) MetricsOf(e Knowledge) func(metric string) bool {
-	shared, _ := metricsOf(core)
-	exact, patterns := metricsOf(e.Signals)
+	shared, own := metricsOf(core), metricsOf(e.Signals)
 	for _, exprs := range e.Host {
-		more, _ := metricsOf(Group{{Exprs: exprs}})
-		maps.Copy(exact, more)
+		maps.Copy(own.exact, metricsOf(Group{{Exprs: exprs}}).exact)
 	}
-	return func(metric string) bool {
-		if shared[metric] {
-			return false
-		}
-		return exact[metric] || slices.ContainsFunc(patterns,
-			func(m *labels.Matcher) bool { return m.Matches(metric) })
-	}
+	return func(metric string) bool { return !shared.exact[metric] && own.has(metric) }
 }
 
-// metricsOf are the metrics that signals can be read from, by name and by pattern.
-func metricsOf(signals Group) (exact map[string]bool, patterns []*labels.Matcher) {
-	exact = map[string]bool{}
+// A metricSet is the metrics that signals can be read from, by name and by pattern.
+type metricSet struct {
+	exact    map[string]bool
+	patterns []*labels.Matcher
+}
+
+func (s metricSet) has(metric string) bool {
+	return s.exact[metric] ||
+		slices.ContainsFunc(s.patterns, func(m *labels.Matcher) bool { return m.Matches(metric) })
+}
+
+func metricsOf(signals Group) metricSet {
+	out := metricSet{exact: map[string]bool{}}
 	for _, s := range signals {
 		for _, x := range slices.Concat(s.Exprs, s.Coarse) {
 			e, err := Parse(x)
@@ -276,12 +262,12 @@ func metricsOf(signals Group) (exact map[string]bool, patterns []*labels.Matcher
 				panic(err) // NewPack has parsed it
 			}
 			for _, n := range Names(e) {
-				exact[n] = true
+				out.exact[n] = true
 			}
-			patterns = append(patterns, namePatterns(e)...)
+			out.patterns = append(out.patterns, namePatterns(e)...)
 		}
 	}
-	return exact, patterns
+	return out
 }
 
 // Inline writes a condition over signals as PromQL over exporters' metrics: each signal becomes its

@@ -1,12 +1,7 @@
 package rules
 
 import (
-	"cmp"
 	"math"
-	"slices"
-	"strconv"
-
-	"github.com/prometheus/common/model"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -15,32 +10,26 @@ import (
 // series are the classes of a histogram; NaN if not measured. It interpolates like
 // histogram_quantile.
 func (sig *Signals) P99(classes *Signal, instance string) float64 {
-	type class struct{ edge, upTo float64 }
-	var all []class
-	for _, t := range sig.Signal(classes) {
-		edge, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
-		if err == nil && t.Labels.Get("instance") == instance {
-			all = append(all, class{edge, timeline.Sum(t.Values)})
-		}
+	var edges, upTo []float64
+	for _, x := range sig.Buckets(classes, instance) {
+		edges, upTo = append(edges, x.EdgeS), append(upTo, timeline.Sum(x.Values))
 	}
-
-	slices.SortFunc(all, func(a, b class) int { return cmp.Compare(a.edge, b.edge) })
-	if len(all) < 2 || !math.IsInf(all[len(all)-1].edge, 1) || !(all[len(all)-1].upTo > 0) {
+	last := len(edges) - 1
+	if last < 1 || !math.IsInf(edges[last], 1) || !(upTo[last] > 0) {
 		return math.NaN()
 	}
 
-	rank := 0.99 * all[len(all)-1].upTo
-	for i, x := range all {
-		if x.upTo < rank {
-			continue
-		}
+	rank := 0.99 * upTo[last]
+	for i, n := range upTo {
 		switch {
+		case n < rank:
 		case i == 0:
-			return x.edge
-		case math.IsInf(x.edge, 1):
-			return all[i-1].edge
+			return edges[0]
+		case i == last:
+			return edges[i-1]
+		default:
+			return edges[i-1] + (edges[i]-edges[i-1])*(rank-upTo[i-1])/(n-upTo[i-1])
 		}
-		return all[i-1].edge + (x.edge-all[i-1].edge)*(rank-all[i-1].upTo)/(x.upTo-all[i-1].upTo)
 	}
 
 	return math.NaN()

@@ -1,8 +1,6 @@
 package rules
 
-import (
-	"strings"
-)
+import "strings"
 
 // SavedOnce saves a command's output, the first time only: a second look after the change must not
 // replace the previous state. The file appears only once it is complete, so that a command that fails or
@@ -27,7 +25,7 @@ func (c *Case) ContainerOf(f *Finding) map[string]string {
 		ContainerWrites, ContainerWritesLimit, ContainerWrittenLimit} {
 		for _, t := range c.Signal(s) {
 			l := map[string]string{}
-			for _, k := range []string{"namespace", "pod", "container", "name", "id"} {
+			for _, k := range containerLabels {
 				if v := t.Labels.Get(k); v != "" {
 					l[k] = v
 				}

@@ -119,22 +119,21 @@ func (st *Stalls) attributable(condition, stalled timeline.Mask) (fraction, pIn,
 func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
 	m = make(timeline.Mask, sig.Grid.N)
 	for _, t := range sig.Signal(DiskBusy) {
-		if full, ok := sig.SaturatedTrack(t); ok {
+		if full, ok := sig.SaturatedDevice(t.Labels.Get("device")); ok {
 			m, measured = m.Or(full), true
 		}
 	}
 	return m, measured
 }
 
-// SaturatedTrack does the same for the device of one track of DiskBusy; false if its queue is not
-// measured.
-func (sig *Signals) SaturatedTrack(busy timeline.Track) (timeline.Mask, bool) {
-	q := sig.For(DiskQueue, "device", busy.Labels.Get("device"))
-	if q == nil {
+// SaturatedDevice does the same for one device; false if its busy share or its queue is not measured.
+func (sig *Signals) SaturatedDevice(device string) (timeline.Mask, bool) {
+	busy, queue := sig.For(DiskBusy, "device", device), sig.For(DiskQueue, "device", device)
+	if busy == nil || queue == nil {
 		return make(timeline.Mask, sig.Grid.N), false
 	}
-	return timeline.Where(busy.Values, func(x float64) bool { return x > 0.9 }).
-		And(timeline.Where(q, func(x float64) bool { return x > 2 })), true
+	return timeline.Where(busy, func(x float64) bool { return x > SaturatedBusy }).
+		And(timeline.Where(queue, func(x float64) bool { return x > SaturatedQueue })), true
 }
 
 // MostWritten is the bytes per second written to the device that wrote most in the cells. A stripe,

@@ -1,5 +1,7 @@
 package rules
 
+import "slices"
+
 // Signals of containers, under cAdvisor's names (its docs/storage/prometheus.md): from a kubelet's
 // /metrics/cadvisor, a cAdvisor, or the host source's own cgroup. A container is identified by
 // whichever of these labels it has: pod and container, name (Docker), and id (the cgroup's path).
@@ -56,8 +58,7 @@ func container(name, unit, help string, exprs ...string) *Signal {
 }
 
 func ofContainer(name, unit, help string, exprs ...string) Signal {
-	return Signal{Name: SignalPrefix + name, Unit: unit, Help: help, Exprs: exprs,
-		By: []string{"namespace", "pod", "container", "name", "id"}}
+	return Signal{Name: SignalPrefix + name, Unit: unit, Help: help, Exprs: exprs, By: containerLabels}
 }
 
 func containerDevice(name, unit, help, metric string) *Signal {
@@ -71,7 +72,7 @@ func containerLimit(name, unit, help, metric string) *Signal {
 // ofDevice gives a container's device the node's name: cAdvisor writes /dev/sda for node_exporter's
 // sda.
 func ofDevice(s Signal) Signal {
-	s.By = append(s.By, "device")
+	s.By = append(slices.Clip(s.By), "device")
 	for i, x := range s.Exprs {
 		s.Exprs[i] = `label_replace(` + x + `, "device", "$1", "device", "/dev/(.+)")`
 	}

@@ -207,12 +207,15 @@ func reaching(mask, into timeline.Mask) timeline.Mask {
 	return out
 }
 
-// Ratio divides one series by another; NaN if the divisor is not positive.
+// Ratio divides one series by another; NaN if the divisor is not positive, and nil without either.
 func Ratio(a, b []float64) []float64 {
-	out := make([]float64, len(a))
-	for k := range out {
-		if out[k] = math.NaN(); b[k] > 0 {
-			out[k] = a[k] / b[k]
+	if a == nil || b == nil {
+		return nil
+	}
+	out := timeline.Unknown(len(b))
+	for k, x := range b {
+		if x > 0 {
+			out[k] = a[k] / x
 		}
 	}
 	return out

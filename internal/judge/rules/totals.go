@@ -20,23 +20,35 @@ type Totals struct {
 	SumS  float64   // their durations, summed; 0 if unknown
 }
 
+// A Bucket is one series of a histogram: the operations per second that took at most EdgeS.
+type Bucket struct {
+	EdgeS  float64
+	Values []float64
+}
+
+// Buckets returns a histogram's series for one instance, by their edges.
+func (sig *Signals) Buckets(of *Signal, instance string) (out []Bucket) {
+	for _, t := range sig.Signal(of) {
+		edge, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
+		if err == nil && !math.IsNaN(edge) && t.Labels.Get("instance") == instance {
+			out = append(out, Bucket{edge, t.Values})
+		}
+	}
+	// Exporters may list them in any order.
+	slices.SortStableFunc(out, func(a, b Bucket) int { return cmp.Compare(a.EdgeS, b.EdgeS) })
+	return out
+}
+
 // TotalsOf sums a signal whose series are classes. counted, which may be nil, counts all
 // operations.
 func (sig *Signals) TotalsOf(classes, counted *Signal, instance string) Totals {
 	step := sig.Grid.StepSeconds()
-	type class struct{ edge, upTo float64 }
-	var all []class
-
 	var out Totals
-	for _, t := range sig.Signal(classes) {
-		edge, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
-		if err != nil || t.Labels.Get("instance") != instance {
-			continue
-		}
-		n := math.Round(timeline.Sum(t.Values) * step)
+	for _, x := range sig.Buckets(classes, instance) {
+		n := math.Round(timeline.Sum(x.Values) * step)
 		out.All = max(out.All, n)
-		if !math.IsInf(edge, 1) {
-			all = append(all, class{edge, n})
+		if !math.IsInf(x.EdgeS, 1) {
+			out.Edges, out.UpTo = append(out.Edges, x.EdgeS), append(out.UpTo, n)
 		}
 	}
 
@@ -45,12 +57,6 @@ func (sig *Signals) TotalsOf(classes, counted *Signal, instance string) Totals {
 			out.All = max(out.All, math.Round(n*step))
 		}
 	}
-
-	slices.SortFunc(all, func(a, b class) int { return cmp.Compare(a.edge, b.edge) })
-	for _, x := range all {
-		out.Edges, out.UpTo = append(out.Edges, x.edge), append(out.UpTo, x.upTo)
-	}
-
 	return out
 }
 

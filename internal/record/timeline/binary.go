@@ -173,7 +173,7 @@ func (ev *evaluator) set(expr *parser.BinaryExpr, lhs, rhs value) (value, error)
 
 	var out []Track
 	keep := func(t Track, other Mask, where bool) {
-		vals := nans(ev.g.N)
+		vals := Unknown(ev.g.N)
 		for i, x := range t.Values {
 			if (i < len(other) && other[i]) == where {
 				vals[i] = x

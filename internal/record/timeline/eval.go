@@ -248,7 +248,7 @@ func (ev *evaluator) aggregate(expr *parser.AggregateExpr) (value, error) {
 		if !seen {
 			i = len(out)
 			index[ls.String()] = i
-			out = append(out, Track{Labels: ls, Values: nans(ev.g.N)})
+			out = append(out, Track{Labels: ls, Values: Unknown(ev.g.N)})
 			counts = append(counts, make([]float64, ev.g.N))
 		}
 		return accumulate(expr, out[i].Values, counts[i], t.Values)
@@ -302,14 +302,6 @@ func accumulate(e *parser.AggregateExpr, acc, counts, vals []float64) error {
 		}
 	}
 	return nil
-}
-
-func nans(n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = math.NaN()
-	}
-	return v
 }
 
 // grouping keeps (by) or drops the named labels, and always drops the metric name.

@@ -165,3 +165,25 @@ func UsualAround(values []float64, span int, atMost float64) []float64 {
 
 	return out
 }
+
+// Unknown returns a series without any value.
+func Unknown(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.NaN()
+	}
+	return v
+}
+
+// Add adds a series to a sum, which stays unknown where none of its series has a value.
+func Add(sum, values []float64) {
+	for i, x := range values {
+		switch {
+		case math.IsNaN(x):
+		case math.IsNaN(sum[i]):
+			sum[i] = x
+		default:
+			sum[i] += x
+		}
+	}
+}
