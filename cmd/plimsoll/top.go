@@ -189,7 +189,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 	}
 
 	defer watch.OneCore()()
-	l := top.NewLive(watched, top.LiveOptions{Pack: pack(), Window: o.window.Std(), Known: known,
+	l := top.NewLive(watched, watch.Options{Pack: pack(), Window: o.window.Std(), Known: known,
 		Tracing: o.trace.options(), Check: o.volumeOptions.apply})
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -223,14 +223,14 @@ func (o *topOptions) replay(ctx context.Context, env *app, inputs []input, args 
 		return err
 	}
 
-	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known, Hosts: o.hosts.of(inputs)}
-
 	// Marks go into the folder with its own clock, which an offset would falsify.
+	folder := ""
 	if len(args) == 1 && recording.IsRecording(args[0]) && o.clockOffsets.of(args[0]) == 0 {
-		of.Folder = args[0]
+		folder = args[0]
 	}
 
-	r, err := top.NewReplay(ctx, readers, of)
+	r, err := top.NewReplay(ctx, readers, diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt,
+		Known: known, Hosts: o.hosts.of(inputs)}, folder)
 	if err != nil {
 		return err
 	}

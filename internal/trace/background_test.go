@@ -41,8 +41,8 @@ func TestBackgroundIsLeftOut(t *testing.T) {
 	}
 	s.explain(10_000)
 
-	if n, _ := s.tally.Slow(); n != 1 || s.unwaited != 2 || s.unwaitedTime != 1000 {
-		t.Errorf("%d explained, %d left out, which took %s", n, s.unwaited, s.unwaitedTime)
+	if r := s.tally.Report(&s.header); r.Slow != 1 || !slices.Equal(r.Notes, []string{chain.Unwaited(2, 1000)}) {
+		t.Errorf("%d explained, notes %q", r.Slow, r.Notes)
 	}
 	if !slices.Equal(s.header.Background, []uint32{pid}) {
 		t.Errorf("the header has %v", s.header.Background)

@@ -64,10 +64,7 @@ type session struct {
 	// rings means that the target uses io_uring, byDevice that calls of all processes are traced.
 	rings, byDevice bool
 
-	// background remembers what Background said of each process; the calls left out are summed up.
-	background   map[uint32]bool
-	unwaited     int
-	unwaitedTime time.Duration
+	background map[uint32]bool // what Background said of each process
 
 	notes []string
 	keep  events.Batch
@@ -296,8 +293,7 @@ func (s *session) explain(before int64) {
 		}
 
 		if s.isBackground(call.PID) {
-			s.unwaited++
-			s.unwaitedTime += x.Took()
+			s.tally.Leave(&x)
 			continue
 		}
 
@@ -324,14 +320,10 @@ func (s *session) result() (*Result, error) {
 	}
 
 	r := s.tally.Report(&s.header)
-	r.Notes = s.notes
 	if note := s.ringNote(); note != "" {
-		r.Notes = append(r.Notes, note)
+		s.notes = append(s.notes, note)
 	}
-
-	if s.unwaited > 0 {
-		r.Notes = append(r.Notes, chain.Unwaited(s.unwaited, s.unwaitedTime))
-	}
+	r.Notes = append(s.notes, r.Notes...)
 
 	if s.early > 0 {
 		r.Notes = append(r.Notes,

@@ -76,8 +76,6 @@ type held struct {
 // NewTracker returns an empty Tracker.
 func NewTracker() *Tracker { return &Tracker{held: map[findingKey]*held{}} }
 
-var severities = map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warning: 1, diagnose.Info: 2}
-
 // Observe processes the findings of a diagnosis up to a point in time, and returns the changes in
 // the order of a report: causes first, and a database's behaviour before the limit behind it.
 func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
@@ -147,9 +145,9 @@ func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 			return c, false
 		}
 		h.reported, h.now, c.Event = true, f.Ongoing, Found
-	case severities[f.Severity] < severities[h.severity]:
+	case f.Severity.Rank() < h.severity.Rank():
 		c.Event = Worse
-	case severities[f.Severity] > severities[h.severity]:
+	case f.Severity.Rank() > h.severity.Rank():
 		if h.milder++; h.milder < holdsFor {
 			return c, false
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"plimsoll/internal/judge/headroom"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/testkit"
 	"plimsoll/internal/watch"
@@ -63,7 +64,7 @@ func TestPageListsTheMetrics(t *testing.T) {
 
 // bursting is a volume with credits above a baseline of 150 IOPS.
 var bursting = headroom.Known{Volumes: map[string]headroom.Offer{"nvme1n1": func(int64) (headroom.Volume, error) {
-	return headroom.Volume{Text: "gp2 of 50 GiB", Sustained: headroom.Rate{IOPS: 150}, Burst: headroom.Rate{IOPS: 3000}, Credits: 5.4e6}, nil
+	return headroom.Volume{Text: "gp2 of 50 GiB", Sustained: rules.Rate{IOPS: 150}, Burst: rules.Rate{IOPS: 3000}, Credits: 5.4e6}, nil
 }}}
 
 // servedMetrics returns the program's own metrics, from a watch with a ring that sees a stall.

@@ -166,7 +166,7 @@ func (f *feed) move(from time.Time) *recording.Memory {
 		s.To = to
 		if keep {
 			kept := s // the window's copy begins later
-			f.put(queued{source: &kept})
+			f.put(queued{other: func(out recording.Writer) { out.Source(kept) }})
 		}
 
 		if s.From.Before(from) {
@@ -228,7 +228,7 @@ func (f *feed) put(item queued) {
 // Note implements [recording.Writer].
 func (f *feed) Note(n recording.Note) {
 	f.window.Note(n)
-	f.put(queued{note: &n})
+	f.put(queued{other: func(out recording.Writer) { out.Note(n) }})
 	if n.Kind == recording.NoteGap { // silences reports gaps while they last
 		return
 	}
@@ -256,7 +256,7 @@ func (f *feed) Source(s recording.Source) {
 	f.described[s.Name] = s
 	f.mu.Unlock()
 	f.window.Source(s)
-	f.put(queued{source: &s})
+	f.put(queued{other: func(out recording.Writer) { out.Source(s) }})
 }
 
 // silence reports whether a source went silent or came back since the last call, and for how long

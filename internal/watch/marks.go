@@ -39,7 +39,13 @@ func (w *Watch) Mark(at time.Time, text string) (recording.Mark, error) {
 	// Add it here as well: without a ring, or until the ring is written, only the window has it.
 	w.addMarks([]recording.Mark{m})
 	if w.ring != nil {
-		w.ring.put(queued{mark: &m})
+		w.ring.put(queued{other: func(out recording.Writer) {
+			if ring, ok := out.(markedRing); ok {
+				if err := ring.Mark(m); err != nil {
+					w.opt.Log.Warn("cannot write the mark to the ring", "error", err)
+				}
+			}
+		}})
 	}
 	w.opt.Changes.LogAttrs(context.Background(), slog.LevelInfo, "marked", slog.String("event", "mark"),
 		slog.Time("at", m.At.In(w.zone())), slog.String("text", m.Text))

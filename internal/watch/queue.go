@@ -62,9 +62,7 @@ var (
 // queued is one call of a Writer.
 type queued struct {
 	batch  *recording.Batch
-	note   *recording.Note
-	source *recording.Source
-	mark   *recording.Mark
+	other  func(out recording.Writer) // another call than Append
 	values int
 }
 
@@ -128,19 +126,8 @@ func (q *queue) run() {
 		q.values -= item.values
 		q.mu.Unlock()
 
-		switch {
-		case item.note != nil:
-			q.out.Note(*item.note)
-			continue
-		case item.source != nil:
-			q.out.Source(*item.source)
-			continue
-		case item.mark != nil:
-			if out, ok := q.out.(markedRing); ok {
-				if err := out.Mark(*item.mark); err != nil {
-					q.log.Warn("cannot write the mark to the ring", "error", err)
-				}
-			}
+		if item.other != nil {
+			item.other(q.out)
 			continue
 		}
 

@@ -31,7 +31,7 @@ type stallState struct {
 	// Latency and Highest are the mean, and the highest mean of an interval, over the newest 15 s,
 	// in seconds, or NaN if unknown; Usual is the median over the window; Threshold is the latency
 	// from which an interval counts as stalled.
-	Latency, Highest, Usual, Threshold float64
+	Latency, Highest, Usual float64
 	// Rate is the number of completions per second over the newest 15 s, or NaN if unknown.
 	Rate    float64
 	Going   bool // a stall is in progress
@@ -117,7 +117,7 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 	from := max(0, grid.N-int(max(1, nowSpan/grid.Step())))
 	st := &s.state
-	st.Subject, st.Threshold = stall.Subject, stall.Threshold
+	st.Subject = stall.Subject
 	st.Latency, st.Highest, st.Usual, st.Rate = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	var waited, ops float64
 

@@ -80,7 +80,6 @@ type Watch struct {
 type state struct {
 	report    *diagnose.Report
 	at        time.Time // newest sample of the window at the last diagnosis
-	began     time.Time
 	diagnoses int64
 	failed    int64
 	cost      time.Duration // CPU time of all diagnoses
@@ -150,10 +149,6 @@ func New(inputs []Input, opt Options) *Watch {
 // Run watches until the context ends, which is not an error. Failures of sources and of the disk do
 // not end it.
 func (w *Watch) Run(ctx context.Context) error {
-	w.mu.Lock()
-	w.state.began = time.Now()
-	w.mu.Unlock()
-
 	var reading sync.WaitGroup
 	for _, f := range w.feeds {
 		reading.Go(func() { f.run(ctx) })

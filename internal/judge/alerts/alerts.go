@@ -213,13 +213,8 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 		severity = "warning"
 	}
 
-	var which, cluster []string
-	for _, l := range opt.By {
-		which = append(which, fmt.Sprintf("{{ $labels.%s }}", l))
-	}
-
-	cluster = append(cluster, "--by "+strings.Join(opt.By, ","), "--cluster "+strings.Join(which, "/"))
-	subject := strings.Join(which, "/")
+	subject := subjectOf(opt.By)
+	cluster := "--by " + strings.Join(opt.By, ",") + " --cluster " + subject
 	return Rule{
 		Alert: Name(r.ID),
 		Expr: fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d and present_over_time((%s)[%s:%s])", condition,
@@ -227,12 +222,21 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 			condition, seconds(presentOf*opt.Interval), seconds(opt.Interval)),
 		Labels: map[string]string{"severity": severity, "rule": r.ID, "kind": string(r.Kind)},
 		Annotations: map[string]string{
-			"summary": fmt.Sprintf("%s: %s%s", subject, suspected(r), lower(r.Title)),
+			"summary": fmt.Sprintf("%s: %s%s", subject, suspected(r), rules.LowerFirst(r.Title)),
 			"description": fmt.Sprintf("The condition of %s held in {{ $value }} of the %d evaluations of the last %s. %s The condition alone proves nothing; for the verdict: plimsoll diagnose --prometheus URL %s --from -1h",
-				r.ID, evaluations, seconds(opt.Window), r.Cause, strings.Join(cluster, " ")),
+				r.ID, evaluations, seconds(opt.Window), r.Cause, cluster),
 			"docs": r.Docs(),
 		},
 	}
+}
+
+// subjectOf names what an alert is about, by its labels.
+func subjectOf(labels []string) string {
+	which := make([]string, len(labels))
+	for i, l := range labels {
+		which[i] = fmt.Sprintf("{{ $labels.%s }}", l)
+	}
+	return strings.Join(which, "/")
 }
 
 // suspected prefixes claims that a condition alone cannot prove. Symptoms, which clients notice, need
@@ -252,14 +256,6 @@ func Name(id string) string {
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	return b.String()
-}
-
-// lower puts a title into a sentence. Acronyms (CPU, I/O) keep their capitals.
-func lower(s string) string {
-	if len(s) < 2 || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }

@@ -79,12 +79,7 @@ func headroom(pack *rules.Pack, opt Options) (group Group, signals []*rules.Sign
 }
 
 func headroomAlert(name, expr, what, then string, labels []string) Rule {
-	var which []string
-	for _, l := range labels {
-		which = append(which, fmt.Sprintf("{{ $labels.%s }}", l))
-	}
-
-	subject := strings.Join(which, "/")
+	subject := subjectOf(labels)
 	return Rule{
 		Alert: "PlimsollHeadroom" + name, Expr: expr, For: seconds(headroomFor),
 		Labels: map[string]string{"severity": "warning", "kind": "headroom"},

@@ -158,7 +158,7 @@ func machineLevel(c *rules.Case, m machineCap, level float64) string {
 
 	for _, x := range []struct {
 		name string
-		p    rules.Provision
+		p    rules.Rate
 	}{{"the baseline", c.Machine.Baseline}, {"the maximum", c.Machine.Maximum}} {
 		limit := x.p.IOPS
 		if m.of == rules.DiskMoved {

@@ -2,11 +2,10 @@ package diagnose
 
 import (
 	"context"
-	"time"
+	"slices"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
-	"plimsoll/internal/record/timeline"
 )
 
 // feltSignals returns the names of the signals that detectors of stalled time read.
@@ -42,20 +41,11 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 	}
 
 	felt := feltSignals(opt.Pack)
-	sig := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
-	for _, s := range opt.Pack.Signals() {
-		if !felt[s.Name] {
-			continue
-		}
-		tracks, err := evaluate(ctx, holding, grid, s)
-		if err != nil {
-			return nil, err
-		}
-		if len(tracks) > 0 {
-			sig.tracks[s.Name] = tracks
-			sig.periods[s.Name] = roundStep(period(holding, s))
-		}
+	read := slices.DeleteFunc(slices.Clone(opt.Pack.Signals()),
+		func(s *rules.Signal) bool { return !felt[s.Name] })
+	sig, err := gather(ctx, read, holding, grid, nil)
+	if err != nil {
+		return nil, err
 	}
-
 	return newCase(in, sig, opt), nil
 }

@@ -96,7 +96,7 @@ func TestByteBalanceIsSpent(t *testing.T) {
 // A volume is slow for three minutes every three hours, at constant IOPS. The finding says that it
 // recurs and, if the volume's type has no credits, that credits are not the cause.
 func TestSpikesWithoutCredits(t *testing.T) {
-	rate := headroom.Rate{IOPS: 3000, Throughput: 125 << 20}
+	rate := rules.Rate{IOPS: 3000, Throughput: 125 << 20}
 	run := func(volume headroom.Volume, slow func(s float64) bool) string {
 		offer := func(int64) (headroom.Volume, error) { return volume, nil }
 		r := forms(t, 15*time.Second, 24*time.Hour).node("nvme1n1", func(s float64) did {
@@ -117,7 +117,7 @@ func TestSpikesWithoutCredits(t *testing.T) {
 
 	often := func(s float64) bool { return math.Mod(s, 10800) > 10500-180 && math.Mod(s, 10800) < 10500 }
 	gp3 := headroom.Volume{Text: "gp3 of 500 GiB", Sustained: rate, Burst: rate}
-	gp2 := headroom.Volume{Text: "gp2 of 500 GiB", Sustained: headroom.Rate{IOPS: 1500, Throughput: 125 << 20}, Burst: rate, Credits: 5_400_000}
+	gp2 := headroom.Volume{Text: "gp2 of 500 GiB", Sustained: rules.Rate{IOPS: 1500, Throughput: 125 << 20}, Burst: rate, Credits: 5_400_000}
 
 	const recurs, no = "It recurs every 3h", "has no burst credits"
 	if said := run(gp3, often); !strings.Contains(said, recurs) || !strings.Contains(said, "gp3 of 500 GiB "+no) {

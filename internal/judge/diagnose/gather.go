@@ -26,8 +26,8 @@ import (
 type signals struct {
 	grid   timeline.Grid
 	tracks map[string][]timeline.Track
-	// periods are the longest intervals between samples of a signal's metrics, by its name.
-	periods map[string]time.Duration
+	// periods are the longest intervals between samples of a signal's metrics in seconds, by its name.
+	periods map[string]float64
 	// step is the sampling period: the step of the grid, unless the recording is too long for that.
 	step time.Duration
 	// tooLarge lists the signals that are unknown because they do not fit in memory.
@@ -42,18 +42,6 @@ func (s *signals) drop(of rules.Group) {
 	for _, x := range of {
 		delete(s.tracks, x.Name)
 	}
-}
-
-// periodS is the sampling period of a signal in seconds; 0 if unknown.
-func (s *signals) periodS(of *rules.Signal) float64 { return s.periods[of.Name].Seconds() }
-
-// periodsS are the sampling periods in seconds, by signal name.
-func (s *signals) periodsS() map[string]float64 {
-	out := make(map[string]float64, len(s.periods))
-	for name, p := range s.periods {
-		out[name] = p.Seconds()
-	}
-	return out
 }
 
 // period is the longest interval between samples of a signal's metrics.
@@ -178,10 +166,10 @@ type held struct {
 	sumsS   float64 // seconds that a provider's sums cover; 0 if there are none
 }
 
-// gather evaluates every signal on every recording that has its metrics.
-func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline.Grid,
+// gather evaluates signals on every recording that has their metrics.
+func gather(ctx context.Context, all []*rules.Signal, readers []held, grid timeline.Grid,
 	progress func(done, total int)) (*signals, error) {
-	gathered := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
+	gathered := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]float64{}}
 	for i := range readers {
 		of, err := sumsOf(ctx, readers[i], grid.Start(0), grid.Time(grid.N-1))
 		if err != nil {
@@ -190,7 +178,6 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 		readers[i].sumsS = of
 	}
 
-	all := pack.Signals()
 	var mu sync.Mutex
 	done := 0
 	group, ctx := errgroup.WithContext(ctx)
@@ -216,7 +203,7 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 
 			if len(tracks) > 0 {
 				gathered.tracks[sig.Name] = tracks
-				gathered.periods[sig.Name] = roundStep(period(readers, sig))
+				gathered.periods[sig.Name] = roundStep(period(readers, sig)).Seconds()
 			}
 
 			done++

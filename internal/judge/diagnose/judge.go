@@ -189,7 +189,6 @@ func metricsOf(pack *rules.Pack, signal *rules.Signal) string {
 }
 
 var kindOrder = map[Kind]int{Cause: 0, Symptom: 1, Refutation: 2}
-var severityOrder = map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 
 // weightStep is the difference in weight below which two findings explain as much.
 const weightStep = 0.1
@@ -210,28 +209,16 @@ func origin(f Finding) int {
 // listed before them.
 const foremostWeight = 0.5
 
-func foremost(f Finding) int {
-	if f.Foremost && f.Weight >= foremostWeight {
+// first orders what a condition holds for before the rest.
+func first(holds bool) int {
+	if holds {
 		return 0
 	}
 	return 1
 }
 
-// effect ranks findings that show where clients waited after those that show why.
-func effect(f Finding) int {
-	if f.Effect {
-		return 1
-	}
-	return 0
-}
-
-// ofVerdict ranks the symptom that the verdict is about before the others.
-func ofVerdict(f Finding) int {
-	if f.Judged {
-		return 0
-	}
-	return 1
-}
+// foremost reports whether a finding explains others with the same weight.
+func foremost(f Finding) bool { return f.Foremost && f.Weight >= foremostWeight }
 
 // rank sorts findings by Compare.
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
@@ -243,10 +230,11 @@ func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 func Compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),
-		cmp.Compare(ofVerdict(a), ofVerdict(b)),
-		cmp.Compare(severityOrder[a.Severity], severityOrder[b.Severity]),
-		cmp.Compare(foremost(a), foremost(b)),
-		cmp.Compare(effect(a), effect(b)),
+		cmp.Compare(first(a.Judged), first(b.Judged)),
+		cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
+		cmp.Compare(first(foremost(a)), first(foremost(b))),
+		// A finding that shows where clients waited comes after those that show why.
+		cmp.Compare(first(!a.Effect), first(!b.Effect)),
 		cmp.Compare(math.Round(b.Weight/weightStep), math.Round(a.Weight/weightStep)),
 		cmp.Compare(origin(a), origin(b)),
 		cmp.Compare(b.Weight, a.Weight),

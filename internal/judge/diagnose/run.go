@@ -140,7 +140,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	report.Judged = judgedClasses(input)
 	report.WatchedS, report.Periods, report.WorstMinutes = watchedS(input), periods(input), worstMinutes(input)
 	report.NotSeen = notSeen(input, report.Judged, sig.step.Seconds())
-	left := headroom.Of(input, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
+	left := headroom.Of(input, headroom.Options{Known: opt.Known, Balances: opt.Balances})
 	report.Headroom, report.Balances = left.All, left.Balances
 	report.member, report.active = rules.MemberOf(input), shown.Stall.Active.Count() > 0
 	report.Verdict = verdict(report, opt.Pack, report.active, opt.Incident)
@@ -267,7 +267,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 		}
 	}
 
-	sig, err := gather(ctx, opt.Pack, holding, grid, progress)
+	sig, err := gather(ctx, opt.Pack.Signals(), holding, grid, progress)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -288,7 +288,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	pack := opt.Pack
 	input := rules.NewCase(pack, sig.grid, sig.get)
 	input.SlowFrom(opt.SlowFromS)
-	input.Sampled(sig.periodsS())
+	input.Sampled(sig.periods)
 	input.Trouble = trouble(in)
 	input.Unsampled = within(sig.grid, holesOf(in))
 

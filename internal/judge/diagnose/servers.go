@@ -102,15 +102,15 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 
 	// The incident number and the page's plots apply to the most harmful server, which is only
 	// known once all are judged. So judge all without them first.
-	first := opt
-	first.Incident, first.Slots = 0, 0
+	brief := opt
+	brief.Incident, brief.Slots = 0, 0
 	var all []*Report
 	var notes []string
 	of := map[*Report]identity.Part{}
 
 	var failed error
 	for _, p := range parts {
-		r, err := Run(ctx, p.Readers, first.of(p))
+		r, err := Run(ctx, p.Readers, brief.of(p))
 
 		// A server with nothing to judge becomes a note. Any other error would make the ranking
 		// incomplete.
@@ -149,7 +149,7 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 	worst := all[0]
 	part := of[worst]
 
-	if first.Incident != opt.Incident || first.Slots != opt.Slots {
+	if brief.Incident != opt.Incident || brief.Slots != opt.Slots {
 		// Only the worst server's report is shown in detail, so only that one is judged again.
 		again, err := Run(ctx, part.Readers, opt.of(part))
 		if err != nil {
@@ -194,15 +194,9 @@ func ordered(in []recording.Reader) []recording.Reader {
 	}
 
 	// A database's own metrics come before other sources' metrics about its host.
-	foreign := func(s one) int {
-		if s.Engine == "" {
-			return 1
-		}
-		return 0
-	}
 
 	slices.SortStableFunc(all, func(a, b one) int {
-		return cmp.Or(cmp.Compare(foreign(a), foreign(b)),
+		return cmp.Or(cmp.Compare(first(a.Engine != ""), first(b.Engine != "")),
 			// Measured periods differ by milliseconds, which must not matter.
 			cmp.Compare(a.Period.Round(100*time.Millisecond), b.Period.Round(100*time.Millisecond)),
 			strings.Compare(a.Kind, b.Kind), a.From.Compare(b.From), a.To.Compare(b.To),
@@ -220,24 +214,17 @@ func ordered(in []recording.Reader) []recording.Reader {
 // moreHarm orders reports: servers before hosts, then by stalled time, then by the most severe
 // finding.
 func moreHarm(a, b *Report) int {
-	host := func(r *Report) int {
-		if r.Server.Engine == "" {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(host(a), host(b)), cmp.Compare(b.StalledS(), a.StalledS()),
+	return cmp.Or(cmp.Compare(first(a.Server.Engine != ""), first(b.Server.Engine != "")),
+		cmp.Compare(b.StalledS(), a.StalledS()),
 		cmp.Compare(gravest(a), gravest(b)), strings.Compare(a.Server.Name, b.Server.Name))
 }
 
-var gravity = []Severity{Critical, Warning, Info}
-
 // gravest is the rank of a report's most severe finding; lower is more severe.
 func gravest(r *Report) int {
-	least := len(gravity)
+	least := Severity("").Rank()
 	for _, f := range r.Findings {
-		if i := slices.Index(gravity, f.Severity); f.Kind != Refutation && i >= 0 {
-			least = min(least, i)
+		if f.Kind != Refutation {
+			least = min(least, f.Severity.Rank())
 		}
 	}
 	return least

@@ -127,7 +127,7 @@ func TestFirstLetters(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{"": "", "Writes stall": "writes stall", "WAL buffers": "WAL buffers", "I/O waits": "I/O waits", "A disk": "a disk"} {
-		if got := LowerFirst(in); got != want {
+		if got := rules.LowerFirst(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -62,14 +62,6 @@ func upperFirst(s string, pack *rules.Pack) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// LowerFirst puts a title into a sentence. Acronyms (CPU, I/O) keep their capitals.
-func LowerFirst(s string) string {
-	if len(s) < 2 || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
-}
-
 // plotPoints bounds the points of a track of the report.
 const plotPoints = 240
 

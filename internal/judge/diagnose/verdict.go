@@ -226,26 +226,14 @@ func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 
 // why names the causes of stalled time and what was ruled out.
 func why(findings []Finding, stalls StallSummary, measured *Measured, account []Share) string {
-	var causes, refutations []Finding
-	for _, f := range findings {
-		switch f.Kind {
-		case Cause:
-			if f.Severity != Info {
-				causes = append(causes, f)
-			}
-		case Refutation:
-			refutations = append(refutations, f)
-		}
-	}
+	causes := causesOf(findings)
 
 	var text strings.Builder
 
 	// Three causes are enough for a sentence; the list of findings has the rest.
 	if len(causes) > 0 {
-		names := make([]string, 0, 3)
-		most := 0.0
-		for _, f := range causes[:min(3, len(causes))] {
-			names = append(names, LowerFirst(f.Title)+" ("+f.Subject+")")
+		names, most := named(causes), 0.0
+		for _, f := range causes[:len(names)] {
 			most = max(most, f.Weight)
 		}
 
@@ -271,7 +259,10 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 
 	// Several devices may give the same refutation. Each title appears once, and two at most.
 	said := map[string]bool{}
-	for _, f := range refutations {
+	for _, f := range findings {
+		if f.Kind != Refutation {
+			continue
+		}
 		if !said[f.Title] && len(said) < 2 {
 			fmt.Fprintf(&text, " %s.", f.Title)
 		}
@@ -300,17 +291,7 @@ func probably(account []Share, stalls StallSummary) string {
 			samplesOf(stalls.IntervalS))
 	}
 
-	var best *Share
-	for i := range account {
-		s := &account[i]
-		// Only shares of the wall clock compare with the remaining time.
-		if s.Note != wallClockNote || s.Seconds < probableShare*s.Of || s.Seconds < probableRatio*s.Otherwise*s.Of {
-			continue
-		}
-		if best == nil || s.Seconds > best.Seconds {
-			best = s
-		}
-	}
+	best := longest(account, func(s *Share) bool { return s.Seconds >= probableRatio*s.Otherwise*s.Of })
 
 	if best == nil {
 		return always(account, none)
@@ -336,18 +317,24 @@ func probably(account []Share, stalls StallSummary) string {
 // always returns the sentence for a condition that holds in the stalled time, but about as often at
 // other times. It returns none if no condition held for most of the stalled time.
 func always(account []Share, none string) string {
-	var best *Share
-	for i := range account {
-		if s := &account[i]; s.Note == wallClockNote && s.Seconds >= probableShare*s.Of &&
-			(best == nil || s.Seconds > best.Seconds) {
-			best = s
-		}
-	}
+	best := longest(account, func(*Share) bool { return true })
 	if best == nil {
 		return none
 	}
 	return fmt.Sprintf(" No certain cause: this held for %s of the stalled time, but also for %s of the remaining time: %s.",
 		units.Percent(best.Seconds/best.Of), units.Percent(best.Otherwise), best.Share)
+}
+
+// longest returns the wanted condition that held longest, for probableShare of the stalled time or more;
+// nil if there is none. Only shares of the wall clock compare with the remaining time.
+func longest(account []Share, wanted func(*Share) bool) (best *Share) {
+	for i := range account {
+		if s := &account[i]; s.Note == wallClockNote && s.Seconds >= probableShare*s.Of && wanted(s) &&
+			(best == nil || s.Seconds > best.Seconds) {
+			best = s
+		}
+	}
+	return best
 }
 
 func seldom(stalls int) string {
@@ -389,14 +376,27 @@ func measuredSentence(m *Measured) string {
 		strings.Join(parts, ", "))
 }
 
-// because names the causes of the slowdown.
-func because(findings []Finding) string {
-	var names []string
+// causesOf returns the causes that are more than a remark.
+func causesOf(findings []Finding) (out []Finding) {
 	for _, f := range findings {
-		if f.Kind == Cause && f.Severity != Info && len(names) < 3 {
-			names = append(names, LowerFirst(f.Title)+" ("+f.Subject+")")
+		if f.Kind == Cause && f.Severity != Info {
+			out = append(out, f)
 		}
 	}
+	return out
+}
+
+// named names the first three causes; the list of findings has the rest.
+func named(causes []Finding) (out []string) {
+	for _, f := range causes[:min(3, len(causes))] {
+		out = append(out, rules.LowerFirst(f.Title)+" ("+f.Subject+")")
+	}
+	return out
+}
+
+// because names the causes of the slowdown.
+func because(findings []Finding) string {
+	names := named(causesOf(findings))
 	if len(names) == 0 {
 		return ""
 	}

@@ -130,9 +130,7 @@ func selectorText(server *recording.Server) string {
 }
 
 // engineSets are the label sets of one engine's anchors.
-type engineSets struct {
-	sets []labels.Labels
-}
+type engineSets []labels.Labels
 
 func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
 	pack *rules.Pack) ([]engineSets, error) {
@@ -145,7 +143,7 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
 		}
 		sets, err := server.LabelSets(ctx, have...)
 		if err == nil && len(sets) > 0 {
-			out = append(out, engineSets{sets})
+			out = append(out, engineSets(sets))
 		}
 		return err
 	}
@@ -197,7 +195,7 @@ func choose(all []engineSets) []string {
 func fits(all []engineSets, by []string) bool {
 	for _, e := range all {
 		of := map[string]string{} // by name: the instance
-		for _, l := range e.sets {
+		for _, l := range e {
 			for _, name := range by {
 				if value(l, name) == "" {
 					return false
@@ -239,7 +237,7 @@ func (c *Census) group(all []engineSets) error {
 	members := map[string]*Member{}
 	without := 0
 	for _, e := range all {
-		for _, l := range e.sets {
+		for _, l := range e {
 			name := nameOf(l, c.By)
 			// Labels that are all empty would join unrelated databases.
 			if strings.Trim(name, "/") == "" {

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 )
 
@@ -75,7 +76,7 @@ func newReport(server *recording.Server, census *Census, groupsRead [][]Database
 	slices.SortStableFunc(report.Databases, func(a, b Database) int {
 		// If two stalled equally long, or not at all, the one with the more severe findings comes
 		// first.
-		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), cmp.Compare(gravity(a), gravity(b)),
+		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 			cmp.Compare(heaviest(b), heaviest(a)), strings.Compare(a.Name, b.Name))
 	})
 
@@ -93,14 +94,6 @@ func first(texts []string, most int) []string {
 		return texts
 	}
 	return append(slices.Clone(texts[:most]), fmt.Sprintf("%d more", len(texts)-most))
-}
-
-// gravity is the rank of a database's severity; last if it has no finding.
-func gravity(d Database) int {
-	if i := slices.Index(order, d.Severity); i >= 0 {
-		return i
-	}
-	return len(order)
 }
 
 // heaviest is the highest weight of a cause of the database's severity.
@@ -174,7 +167,7 @@ const fixesMax = 4
 // add counts one finding of a database. If a rule has several findings, for several devices, the
 // one with the largest weight counts.
 func (g *Group) add(database Database, finding diagnose.Finding) {
-	if graver(finding.Severity, g.Severity) {
+	if finding.Severity.Rank() < g.Severity.Rank() {
 		g.Severity = finding.Severity
 	}
 
@@ -312,7 +305,7 @@ func verdict(report *Report) string {
 	for _, g := range report.Groups {
 		// A sentence has room for three causes; the table below has all.
 		if g.Kind == diagnose.Cause && g.Severity != diagnose.Info && g.ExplainedS > 0 && len(why) < 3 {
-			why = append(why, fmt.Sprintf("%s (%s)", diagnose.LowerFirst(g.Title),
+			why = append(why, fmt.Sprintf("%s (%s)", rules.LowerFirst(g.Title),
 				counted(len(g.Names), "database")))
 		}
 	}

@@ -367,7 +367,7 @@ func (d *Database) list(r *diagnose.Report) {
 		d.Findings = append(d.Findings,
 			Finding{Rule: f.Rule, Kind: f.Kind, Severity: f.Severity, Subject: f.Subject, Weight: f.Weight,
 				Summary: f.Summary})
-		if f.Kind != diagnose.Refutation && (d.Severity == "" || graver(f.Severity, d.Severity)) {
+		if f.Kind != diagnose.Refutation && f.Severity.Rank() < d.Severity.Rank() {
 			d.Severity = f.Severity
 		}
 	}
@@ -397,8 +397,3 @@ func compareMembers(groups [][]Database, opt diagnose.Options) error {
 
 	return nil
 }
-
-var order = []diagnose.Severity{diagnose.Critical, diagnose.Warning, diagnose.Info}
-
-// graver reports whether a is more severe than b.
-func graver(a, b diagnose.Severity) bool { return slices.Index(order, a) < slices.Index(order, b) }

@@ -95,18 +95,12 @@ type Ends struct {
 	Then string `json:"then,omitempty"`
 }
 
-// A Rate is a pair of limits; 0 is none.
-type Rate struct {
-	IOPS       float64
-	Throughput float64 // bytes per second
-}
-
 // A Volume is the performance of a volume of known type.
 type Volume struct {
 	Text string // "gp2 of 50 GiB"
 	// Sustained is always available, Burst only while there are credits. They are equal for a
 	// volume without credits.
-	Sustained, Burst Rate
+	Sustained, Burst rules.Rate
 	// Credits is the capacity of its bucket, in operations, or in bytes if Bytes is set. It refills
 	// at the Sustained rate.
 	Credits float64
@@ -116,13 +110,6 @@ type Volume struct {
 	// Operation is the largest operation in bytes; 0 means unbounded. A larger request counts as
 	// several.
 	Operation float64
-}
-
-// A Machine is the performance of an instance for all its volumes together. Maximum is available
-// for 30 minutes a day.
-type Machine struct {
-	Name              string
-	Baseline, Maximum Rate
 }
 
 // An Offer returns the performance of a volume that the user named, given the size of its device; 0
@@ -136,7 +123,7 @@ type Known struct {
 	Devices map[string]string
 	// Machine returns the machine of a type, or with "" the one that the user named. If the user named
 	// none, it is called with the type in the recording. nil means that no machine is known.
-	Machine func(kind string) (Machine, bool)
+	Machine func(kind string) (rules.Machine, bool)
 	// Described parses a source's description of a volume, such as gp3,500GiB; nil ignores
 	// descriptions.
 	Described func(text string) (Offer, error)
@@ -151,8 +138,6 @@ type Balance struct {
 // Options adds what is known from outside a recording.
 type Options struct {
 	Known Known
-	// PeriodS is the finest interval in seconds of a signal's samples; nil means the grid's.
-	PeriodS func(*rules.Signal) float64
 	// Balances are those of an earlier [Result]; nil means that every bucket was full when the
 	// recording began.
 	Balances map[string]Balance

@@ -31,6 +31,7 @@ func record(step time.Duration, cells int) *recorded {
 	r := &recorded{tracks: map[*rules.Signal][]timeline.Track{}}
 	grid := timeline.NewGrid(began.Add(step), began.Add(time.Duration(cells)*step), step)
 	r.Case = rules.NewCase(testkit.Pack(), grid, func(s *rules.Signal) []timeline.Track { return r.tracks[s] })
+	r.Sampled(map[string]float64{})
 	return r
 }
 
@@ -40,6 +41,7 @@ func (r *recorded) add(s *rules.Signal, label, value string, of func(seconds flo
 	for k := range t.Values {
 		t.Values[k] = of(float64(k) * r.Grid.StepSeconds())
 	}
+	r.Periods[s.Name] = r.Grid.StepSeconds()
 	r.tracks[s] = append(r.tracks[s], t)
 	return r
 }
@@ -175,8 +177,9 @@ func TestMicrobursts(t *testing.T) {
 	}
 
 	// One-minute samples remain such on a grid of seconds that another source needs.
-	opt.PeriodS = func(*rules.Signal) float64 { return 60 }
-	h = find(t, headroom.Of(record(time.Second, 1800).add(rules.DiskOps, "device", "data", always(mean)).Case, opt), "volume_iops", "data")
+	r := record(time.Second, 1800).add(rules.DiskOps, "device", "data", always(mean))
+	r.Sampled(map[string]float64{rules.DiskOps.Name: 60})
+	h = find(t, headroom.Of(r.Case, opt), "volume_iops", "data")
 	if h.IntervalS != 60 || h.NotSeen == "" {
 		t.Errorf("interval %v, not seen %q", h.IntervalS, h.NotSeen)
 	}

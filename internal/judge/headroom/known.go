@@ -91,8 +91,9 @@ func Provisioned(c *rules.Case, known Known) map[string]rules.Provision {
 	out := map[string]rules.Provision{}
 	all, _ := orders(c, known)
 	for device, o := range all {
-		out[device] = rules.Provision{IOPS: o.Sustained.IOPS * o.parts,
-			Throughput: o.Sustained.Throughput * o.parts, Text: o.Text, Even: o.Credits == 0 && o.Burst == o.Sustained}
+		out[device] = rules.Provision{
+			Rate: rules.Rate{IOPS: o.Sustained.IOPS * o.parts, Throughput: o.Sustained.Throughput * o.parts},
+			Text: o.Text, Even: o.Credits == 0 && o.Burst == o.Sustained}
 	}
 	return out
 }
@@ -103,9 +104,7 @@ func MachineOf(c *rules.Case, known Known) *rules.Machine {
 	if !ok {
 		return nil
 	}
-	return &rules.Machine{Name: m.Name,
-		Baseline: rules.Provision{IOPS: m.Baseline.IOPS, Throughput: m.Baseline.Throughput},
-		Maximum:  rules.Provision{IOPS: m.Maximum.IOPS, Throughput: m.Maximum.Throughput}}
+	return &m
 }
 
 // devicesOf returns the devices of a volume: the one given, those with its name on each member, the
@@ -189,9 +188,9 @@ func orderOf(c *rules.Case, offer Offer, device string) (knownVolume, error) {
 }
 
 // machineOf returns the machine and the source of that information, if it is known.
-func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
+func machineOf(c *rules.Case, known Known) (rules.Machine, string, bool) {
 	if known.Machine == nil {
-		return Machine{}, "", false
+		return rules.Machine{}, "", false
 	}
 
 	if m, ok := known.Machine(""); ok {
@@ -200,7 +199,7 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 
 	name := c.Facts[rules.FactMachine]
 	if name == "" {
-		return Machine{}, "", false
+		return rules.Machine{}, "", false
 	}
 
 	if m, ok := known.Machine(name); ok {
@@ -216,7 +215,7 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 		return x
 	}
 
-	m := Machine{Name: name, Baseline: Rate{limit("iops"), limit("throughput")},
-		Maximum: Rate{limit("burst_iops"), limit("burst_throughput")}}
+	m := rules.Machine{Name: name, Baseline: rules.Rate{IOPS: limit("iops"), Throughput: limit("throughput")},
+		Maximum: rules.Rate{IOPS: limit("burst_iops"), Throughput: limit("burst_throughput")}}
 	return m, Measured, m.Baseline.IOPS > 0 && m.Maximum.IOPS > 0
 }

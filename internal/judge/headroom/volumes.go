@@ -62,12 +62,7 @@ func compare(a, b Headroom) int {
 	return cmp.Or(cmp.Compare(end(a), end(b)), cmp.Compare(used(b), used(a)))
 }
 
-func (f *finder) period(s *rules.Signal) float64 {
-	if f.opt.PeriodS == nil {
-		return 0
-	}
-	return f.opt.PeriodS(s)
-}
+func (f *finder) period(s *rules.Signal) float64 { return f.Periods[s.Name] }
 
 // volumes adds the limits of devices.
 func (f *finder) volumes() {

@@ -125,8 +125,8 @@ func TestDescribed(t *testing.T) {
 		return func(size int64) (Volume, error) {
 			return Volume{
 				Text:      fmt.Sprintf("%v IOPS of %d", iops, size),
-				Sustained: Rate{IOPS: iops},
-				Burst:     Rate{IOPS: iops},
+				Sustained: rules.Rate{IOPS: iops},
+				Burst:     rules.Rate{IOPS: iops},
 			}, nil
 		}
 	}
@@ -170,11 +170,11 @@ func TestDescribed(t *testing.T) {
 
 // The machine is the user's, or the recording's type in the catalogue, or what its provider reported.
 func TestMachineOf(t *testing.T) {
-	in := map[string]Machine{
-		"m6i.large": {Name: "m6i.large", Baseline: Rate{IOPS: 3600}, Maximum: Rate{IOPS: 40_000}},
+	in := map[string]rules.Machine{
+		"m6i.large": {Name: "m6i.large", Baseline: rules.Rate{IOPS: 3600}, Maximum: rules.Rate{IOPS: 40_000}},
 	}
 	of := func(user string) Known {
-		return Known{Machine: func(kind string) (Machine, bool) {
+		return Known{Machine: func(kind string) (rules.Machine, bool) {
 			if kind == "" {
 				kind = user
 			}

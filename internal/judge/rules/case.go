@@ -45,9 +45,19 @@ type Case struct {
 
 // A Provision is a device's sustained limits.
 type Provision struct {
-	IOPS, Throughput float64 // per second, bytes per second
-	Text             string  // "gp3 of 500 GiB"
-	Even             bool    // no burst: the limits never change
+	Rate
+	Text string // "gp3 of 500 GiB"
+	Even bool   // no burst: the limits never change
+}
+
+// A Rate is a pair of limits, per second and in bytes per second; 0 is none.
+type Rate struct{ IOPS, Throughput float64 }
+
+// A Machine is the performance of an instance for all its volumes together. Maximum is available for a
+// while each day.
+type Machine struct {
+	Name              string
+	Baseline, Maximum Rate
 }
 
 // NewCase makes a case from signals on a grid, without stalls.

@@ -16,6 +16,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,15 @@ const (
 	Warning  Severity = "warning"
 	Info     Severity = "info"
 )
+
+// Rank orders severities, the worst first; a finding without one comes last.
+func (s Severity) Rank() int {
+	all := []Severity{Critical, Warning, Info}
+	if i := slices.Index(all, s); i >= 0 {
+		return i
+	}
+	return len(all)
+}
 
 // Kind is the kind of a finding.
 type Kind string

@@ -265,3 +265,11 @@ func effort(a Advice) int {
 
 // UpperFirst begins a sentence with a value.
 func UpperFirst(v Value) Value { return Value(strings.ToUpper(string(v[:1]))) + v[1:] }
+
+// LowerFirst puts a title into a sentence. Acronyms (CPU, I/O) keep their capitals.
+func LowerFirst(s string) string {
+	if len(s) < 2 || s[1] != ' ' && (s[1] < 'a' || s[1] > 'z') {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

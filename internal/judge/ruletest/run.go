@@ -33,12 +33,12 @@ const (
 func (s *Script) Run(ctx context.Context, script *Case) ([]Failure, error) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	for _, x := range script.series {
-		b := &recording.Batch{Columns: []recording.Column{{Labels: x.labels}}}
-		for i, v := range x.values {
+		b := &recording.Batch{Columns: []recording.Column{{Labels: x.Labels}}}
+		for i, v := range x.Values {
 			if math.IsNaN(v) {
 				continue // no sample
 			}
-			b.TimesMs = append(b.TimesMs, int64(i)*x.step.Milliseconds())
+			b.TimesMs = append(b.TimesMs, int64(i)*x.Step.Milliseconds())
 			b.Columns[0].Values = append(b.Columns[0].Values, v)
 		}
 

@@ -58,15 +58,16 @@ type Script struct {
 type Case struct {
 	Kind, Title string
 	Line        int
-	series      []series
+	series      []Series
 	evals       []eval
 	directives  []string
 }
 
-type series struct {
-	labels labels.Labels
-	step   time.Duration
-	values []float64 // NaN means no sample
+// A Series is one series of a case: its labels, and its values one Step apart; NaN means no sample.
+type Series struct {
+	Labels labels.Labels
+	Step   time.Duration
+	Values []float64
 }
 
 type eval struct {
@@ -242,15 +243,15 @@ func (p *scriptParser) load(script *Case, text string) error {
 		return err
 	}
 
-	s := series{labels: l, step: p.step}
+	s := Series{Labels: l, Step: p.step}
 	for _, v := range seq {
 		switch {
 		case v.Histogram != nil:
 			return errors.New("native histograms are not supported")
 		case v.Omitted:
-			s.values = append(s.values, math.NaN())
+			s.Values = append(s.Values, math.NaN())
 		default:
-			s.values = append(s.values, v.Value)
+			s.Values = append(s.Values, v.Value)
 		}
 	}
 
@@ -302,18 +303,5 @@ func parseSample(text string) (sample, error) {
 	return sample{labels: l, value: v}, nil
 }
 
-// A Series is one series of a case: its labels, and its values one Step apart; NaN means no sample.
-type Series struct {
-	Labels labels.Labels
-	Step   time.Duration
-	Values []float64
-}
-
 // Series returns the series that the case loads.
-func (c *Case) Series() []Series {
-	var out []Series
-	for _, s := range c.series {
-		out = append(out, Series{Labels: s.labels, Step: s.step, Values: s.values})
-	}
-	return out
-}
+func (c *Case) Series() []Series { return c.series }

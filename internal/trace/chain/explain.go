@@ -262,20 +262,31 @@ func (e *explainer) follow(x *events.Wait, r *events.Request, from, to int64, p 
 		e.before(x, r, at, begin, p, depth)
 		at = begin
 	}
+	if at = e.life(r, at, to, p); to > at {
+		e.completion(x, at, to, p, depth)
+	}
+}
 
+// life explains a request's time in the queue and at the device, and returns when that ended.
+func (e *explainer) life(r *events.Request, at, to int64, p Place) int64 {
 	if start := min(r.Started(), to); start > at {
 		e.queued(r, at, start, p)
 		at = start
 	}
-
 	if done := min(r.Done, to); done > at {
 		e.device(r, at, done, p)
 		at = done
 	}
+	return at
+}
 
-	if to > at {
-		e.completion(x, at, to, p, depth)
+// through explains a wait by what another thread did meanwhile; false if that was not traced.
+func (e *explainer) through(other, waiter uint32, from, to int64, p Place, depth int) bool {
+	if depth >= deepest || other == 0 || other == waiter || len(e.w.waitsOf(other, from, to)) == 0 {
+		return false
 	}
+	e.thread(other, from, to, p, depth+1)
+	return true
 }
 
 // before explains a wait for a request that did not exist yet, by what the thread that made it did
@@ -286,10 +297,8 @@ func (e *explainer) before(x *events.Wait, request *events.Request, from, to int
 		return
 	}
 
-	if depth < deepest && request.TID != 0 && request.TID != x.TID &&
-		len(e.w.waitsOf(request.TID, from, to)) > 0 {
-		// From the caller's view, the other thread's running time is a delay of the submission.
-		e.thread(request.TID, from, to, found, depth+1)
+	// From the caller's view, the other thread's running time is a delay of the submission.
+	if e.through(request.TID, x.TID, from, to, found, depth) {
 		e.rename(from, Running, Submission, e.w.owner(request, e.call))
 		return
 	}
@@ -305,16 +314,7 @@ func (e *explainer) before(x *events.Wait, request *events.Request, from, to int
 				at = start
 			}
 
-			if start := min(prev.Started(), to); start > at {
-				e.queued(prev, at, start, found)
-				at = start
-			}
-
-			if done := min(prev.Done, to); done > at {
-				e.device(prev, at, done, found)
-				at = done
-			}
-
+			at = e.life(prev, at, to, found)
 			e.put(at, to, found, Submission, Share{Culprit: e.w.owner(request, e.call)})
 			return
 		}
@@ -336,9 +336,7 @@ func (e *explainer) rename(from int64, old, stage Stage, c Culprit) {
 // completion explains the time between a request's completion and the end of the wait. Some
 // completions are handled by a kernel worker, which may itself have waited.
 func (e *explainer) completion(x *events.Wait, from, to int64, p Place, depth int) {
-	if x.Waker.TID != 0 && depth < deepest && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 &&
-		strings.HasPrefix(x.Waker.Comm, "kworker") {
-		e.thread(x.Waker.TID, from, to, p, depth+1)
+	if strings.HasPrefix(x.Waker.Comm, "kworker") && e.through(x.Waker.TID, x.TID, from, to, p, depth) {
 		e.rename(from, Running, Completion, Culprit{})
 		return
 	}
@@ -347,12 +345,9 @@ func (e *explainer) completion(x *events.Wait, from, to int64, p Place, depth in
 
 // worker explains a wait that no request ended, by what the thread that ended it was doing.
 func (e *explainer) worker(x *events.Wait, from, to int64, p Place, depth int) {
-	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID &&
-		len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
-		e.thread(x.Waker.TID, from, to, p, depth+1)
-		return
+	if !e.through(x.Waker.TID, x.TID, from, to, p, depth) {
+		e.unexplained(from, to, p, x.Stack)
 	}
-	e.unexplained(from, to, p, x.Stack)
 }
 
 // lock explains a wait for a lock by what its holder waited for, if that was traced. The thread
@@ -361,9 +356,7 @@ func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
 	p = p.or(Locked)
 	holder := Share{Culprit: Culprit{Comm: x.Waker.Comm, PID: x.Waker.PID, TID: x.Waker.TID, Why: WhyLock,
 		Cgroup: e.w.groups[x.Waker.PID]}}
-	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID &&
-		len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
-		e.thread(x.Waker.TID, from, to, p, depth+1)
+	if e.through(x.Waker.TID, x.TID, from, to, p, depth) {
 		e.rename(from, Running, LockWait, holder.Culprit)
 		return
 	}

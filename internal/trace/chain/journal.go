@@ -59,9 +59,7 @@ func (e *explainer) commitPhases(c *events.Commit, from, to int64, earlier bool,
 	at := from
 	if locked := min(c.Flushing, to); c.Flushing > 0 && locked > at {
 		// The journal thread's own waits are more precise than the list of handles.
-		if depth < deepest && len(e.w.waitsOf(c.TID, at, locked)) > 0 {
-			e.thread(c.TID, at, locked, place(JournalLock), depth+1)
-		} else {
+		if !e.through(c.TID, 0, at, locked, place(JournalLock), depth) {
 			e.handles(at, locked, place(JournalLock))
 		}
 		at = locked

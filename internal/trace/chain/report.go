@@ -92,6 +92,9 @@ type Tally struct {
 	by     map[key]*Behind
 	stages map[Stage]time.Duration
 	caller map[uint32]*Caller
+	// left are the calls of background processes.
+	left     int
+	leftTime time.Duration
 }
 
 // NewTally returns an empty tally.
@@ -136,6 +139,12 @@ func (t *Tally) Add(c Chain) {
 		slices.SortStableFunc(worst, func(a, b Chain) int { return cmp.Compare(b.Took(), a.Took()) })
 		t.report.Worst = worst[:min(len(worst), WorstChains)]
 	}
+}
+
+// Leave counts a call of a background process, which the report leaves out.
+func (t *Tally) Leave(c *Chain) {
+	t.left++
+	t.leftTime += c.Took()
 }
 
 // callerFiles is the number of a process's files that are named.
@@ -184,6 +193,9 @@ func (t *Tally) add(k key, x Share, counted map[key]bool) {
 func (t *Tally) Report(h *events.Header) *Report {
 	report := t.report
 	report.Header = h
+	if t.left > 0 {
+		report.Notes = []string{Unwaited(t.left, t.leftTime)}
+	}
 
 	for k := range t.kinds {
 		x := t.kinds[k]
@@ -239,15 +251,13 @@ func (t *Tally) Report(h *events.Header) *Report {
 func Replay(h *events.Header, b *events.Batch) *Report {
 	w, t := NewWindow(h), NewTally()
 	w.Add(b)
-	unwaited, unwaitedTime := 0, time.Duration(0)
 	for i := range b.Calls {
 		x := w.Explain(&b.Calls[i])
 		if h.Elsewhere(x.File) {
 			continue
 		}
 		if slices.Contains(h.Background, b.Calls[i].PID) {
-			unwaited++
-			unwaitedTime += x.Took()
+			t.Leave(&x)
 			continue
 		}
 		if t.Draws(&x) {
@@ -256,11 +266,7 @@ func Replay(h *events.Header, b *events.Batch) *Report {
 		t.Add(x)
 	}
 
-	r := t.Report(h)
-	if unwaited > 0 {
-		r.Notes = append(r.Notes, Unwaited(unwaited, unwaitedTime))
-	}
-	return r
+	return t.Report(h)
 }
 
 // Unwaited is the note on the slow calls that a report leaves out.

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -13,27 +14,24 @@ import (
 )
 
 // symbols are the kernel's functions, sorted by address.
-type symbols struct {
-	addresses []uint64
-	names     []string
+type symbols []symbol
+
+type symbol struct {
+	address uint64
+	name    string
 }
 
 const symbolsPath = "/proc/kallsyms"
 
 // readSymbols reads the kernel's own list. It fails if the addresses are hidden.
-func readSymbols() (*symbols, error) {
+func readSymbols() (symbols, error) {
 	f, err := os.Open(symbolsPath)
 	if err != nil {
 		return nil, err
 	}
 
 	defer f.Close()
-	type entry struct {
-		address uint64
-		name    string
-	}
-
-	var all []entry
+	var all symbols
 	in := bufio.NewScanner(f)
 	for in.Scan() {
 		// A line is "ffffffff81000000 T _stext", followed by the module in brackets.
@@ -50,7 +48,7 @@ func readSymbols() (*symbols, error) {
 
 		name, _, _ = strings.Cut(name, "\t")
 		name, _, _ = strings.Cut(name, ".") // compilers append suffixes such as .isra.0 or .part.1
-		all = append(all, entry{address, strings.Clone(name)})
+		all = append(all, symbol{address, strings.Clone(name)})
 	}
 
 	if err := in.Err(); err != nil {
@@ -61,30 +59,15 @@ func readSymbols() (*symbols, error) {
 			symbolsPath)
 	}
 
-	slices.SortStableFunc(all, func(a, b entry) int {
-		switch {
-		case a.address < b.address:
-			return -1
-		case a.address > b.address:
-			return 1
-		}
-		return 0
-	})
-
-	s := &symbols{}
-	for _, e := range all {
-		s.addresses = append(s.addresses, e.address)
-		s.names = append(s.names, e.name)
-	}
-
-	return s, nil
+	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.address, b.address) })
+	return all, nil
 }
 
 // name returns the function that contains an address.
-func (s *symbols) name(address uint64) string {
-	i := sort.Search(len(s.addresses), func(i int) bool { return s.addresses[i] > address })
+func (s symbols) name(address uint64) string {
+	i := sort.Search(len(s), func(i int) bool { return s[i].address > address })
 	if i == 0 {
 		return "?"
 	}
-	return s.names[i-1]
+	return s[i-1].name
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -23,25 +22,16 @@ type Live struct {
 	panics chan any
 }
 
-// LiveOptions configure live sources.
-type LiveOptions struct {
-	Pack    *rules.Pack
-	Window  time.Duration  // of recent time
-	Known   headroom.Known // limits
-	Tracing watch.TracingOptions
-	// Check is the same as in [watch.Options]: an error ends the screen.
-	Check func(ctx context.Context, in []recording.Reader) error
-}
-
-// NewLive prepares to watch live sources. Nothing is read before Run.
-func NewLive(inputs []watch.Input, opt LiveOptions) *Live {
+// NewLive prepares to watch live sources. Nothing is read before Run. An error of the options' Check ends
+// the screen.
+func NewLive(inputs []watch.Input, opt watch.Options) *Live {
 	l := &Live{panics: make(chan any, 1)}
 	// A panic in a source's goroutine would end the process with the terminal in raw mode.
 	for i := range inputs {
 		inputs[i].Source = guarded{inputs[i].Source, l.panics}
 	}
-	l.w = watch.New(inputs, watch.Options{Pack: opt.Pack, Window: opt.Window, Every: liveEvery, Known: opt.Known,
-		Tracing: opt.Tracing, Check: opt.Check})
+	opt.Every = liveEvery
+	l.w = watch.New(inputs, opt)
 	return l
 }
 

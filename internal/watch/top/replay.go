@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/identity"
 	"plimsoll/internal/record/recording"
@@ -26,35 +25,23 @@ const (
 // A Replay is the feed of recordings.
 type Replay struct {
 	parts    []identity.Part // the servers
-	pack     *rules.Pack
+	opt      diagnose.Options
 	from, to time.Time
 	folder   string // that stores marks; "" if there is none
-	known    headroom.Known
 	step     time.Duration
 
 	loadedFrom, loadedTo time.Time
 	last                 loaded
 }
 
-// ReplayOptions configure which part of the recordings is replayed.
-type ReplayOptions struct {
-	Pack *rules.Pack
-	// From and To bound the time; zero means everything.
-	From, To time.Time
-	// Known are limits that need not be guessed.
-	Known headroom.Known
-	// Hosts are the host names given by the user, by the name of a source.
-	Hosts map[string]string
-	// Folder is the recording's folder, if there is just one: it stores marks.
-	Folder string
-}
+// NewReplay replays recordings of the same period of time, or the part of it that the options bound. folder
+// is the recording's folder, if there is just one: it stores marks.
+func NewReplay(ctx context.Context, in []recording.Reader, opt diagnose.Options, folder string) (*Replay,
+	error) {
+	r := &Replay{opt: opt, from: opt.From, to: opt.To, folder: folder, step: replayStep}
 
-// NewReplay replays recordings of the same period of time.
-func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*Replay, error) {
-	r := &Replay{pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, known: opt.Known,
-		step: replayStep}
 	var err error
-	if r.parts, err = diagnose.Servers(ctx, in, diagnose.Options{Pack: opt.Pack, Hosts: opt.Hosts}); err != nil {
+	if r.parts, err = diagnose.Servers(ctx, in, opt); err != nil {
 		return nil, err
 	}
 
@@ -71,7 +58,7 @@ func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*
 		// Metrics that no rule reads may cover a longer time, in which there is nothing to show.
 		for _, m := range metrics {
 			if opt.Pack.Wants(m.Name) && !m.From.IsZero() && !m.To.IsZero() {
-				r.widen(m.From, m.To, opt)
+				r.widen(m.From, m.To)
 			}
 		}
 	}
@@ -83,11 +70,11 @@ func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*
 	return r, nil
 }
 
-func (r *Replay) widen(from, to time.Time, opt ReplayOptions) {
-	if opt.From.IsZero() && (r.from.IsZero() || from.Before(r.from)) {
+func (r *Replay) widen(from, to time.Time) {
+	if r.opt.From.IsZero() && (r.from.IsZero() || from.Before(r.from)) {
 		r.from = from
 	}
-	if opt.To.IsZero() && to.After(r.to) {
+	if r.opt.To.IsZero() && to.After(r.to) {
 		r.to = to
 	}
 }
@@ -116,7 +103,8 @@ func (r *Replay) Load(ctx context.Context, at time.Time) (*rules.Case, *diagnose
 		return r.last.c, r.last.r, nil
 	}
 
-	opt := diagnose.Options{Pack: r.pack, From: from, To: to, Known: r.known}
+	opt := r.opt
+	opt.From, opt.To = from, to
 	report, worst, err := diagnose.Judge(ctx, r.parts, opt)
 	if err != nil {
 		return nil, nil, err

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/headroom"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/catalog"
 )
 
@@ -15,7 +16,7 @@ import (
 func Known(catalogue *catalog.Catalog, orders map[string]catalog.Order, devices map[string]string,
 	instance string) headroom.Known {
 	known := headroom.Known{Volumes: map[string]headroom.Offer{}, Devices: devices,
-		Machine: func(kind string) (headroom.Machine, bool) {
+		Machine: func(kind string) (rules.Machine, bool) {
 			if kind == "" {
 				kind = instance
 			}
@@ -67,7 +68,7 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 	}
 
 	out := headroom.Volume{Text: text, Operation: float64(cfg.Operation),
-		Sustained: headroom.Rate{IOPS: float64(cfg.Sustained.IOPS), Throughput: float64(cfg.Sustained.Throughput)}}
+		Sustained: rules.Rate{IOPS: float64(cfg.Sustained.IOPS), Throughput: float64(cfg.Sustained.Throughput)}}
 	out.Burst = out.Sustained
 
 	// An operation of an HDD volume is 1 MiB, so its IOPS are MiB/s and its credits are bytes.
@@ -92,13 +93,13 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 }
 
 // machine returns the performance of an instance type; false if unknown.
-func machine(catalogue *catalog.Catalog, kind string) (headroom.Machine, bool) {
+func machine(catalogue *catalog.Catalog, kind string) (rules.Machine, bool) {
 	i, err := catalogue.Instance(kind)
 	if kind == "" || err != nil || !i.HasEBS {
-		return headroom.Machine{}, false
+		return rules.Machine{}, false
 	}
-	return headroom.Machine{Name: i.Name,
-		Baseline: headroom.Rate{IOPS: float64(i.Baseline.IOPS), Throughput: float64(i.Baseline.Throughput)},
-		Maximum:  headroom.Rate{IOPS: float64(i.Maximum.IOPS), Throughput: float64(i.Maximum.Throughput)},
+	return rules.Machine{Name: i.Name,
+		Baseline: rules.Rate{IOPS: float64(i.Baseline.IOPS), Throughput: float64(i.Baseline.Throughput)},
+		Maximum:  rules.Rate{IOPS: float64(i.Maximum.IOPS), Throughput: float64(i.Maximum.Throughput)},
 	}, true
 }
