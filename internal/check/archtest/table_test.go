@@ -157,7 +157,7 @@ var layers = []Layer{
 		"base/units", "record/timeline", "judge/rules",
 	}},
 	{"judge/headroom/offers", "what the catalogue's volumes and machines give, as limits for headroom", []string{
-		"base/units", "model/catalog", "judge/headroom",
+		"base/units", "model/catalog", "judge/rules", "judge/headroom",
 	}},
 	{"judge/act", "what to do now: the commands that end it, for the place it runs in", []string{
 		"base/shellword", "base/units", "judge/rules",
@@ -308,7 +308,7 @@ var layers = []Layer{
 	}},
 
 	{"watch/top", "live sources or a recording on a terminal, a second a frame", []string{
-		"record/identity", "record/recording", "record/source", "judge/rules", "judge/headroom", "judge/diagnose", "present/frame", "watch",
+		"record/identity", "record/recording", "record/source", "judge/rules", "judge/diagnose", "present/frame", "watch",
 	}},
 
 	{"engine/others", "databases without a model that have settings for what their volume can do", []string{

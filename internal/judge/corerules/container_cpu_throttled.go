@@ -37,8 +37,8 @@ func containerCPUThrottled() rules.Rule {
 				continue
 			}
 
-			if finding.Severity == rules.Critical && rules.Share(cells, input.Stall.Active) >= cpuAlways {
-				finding.Severity = rules.Warning // almost no other time is left to compare with
+			if rules.Share(cells, input.Stall.Active) >= cpuAlways { // almost no other time to compare with
+				finding.Severity = rules.LessThanCritical(finding.Severity)
 			}
 
 			in := cells.And(input.Stall.Cells)

@@ -109,9 +109,7 @@ func limitFinding(r rules.Rule, input *rules.Case, kind rules.IOLimit,
 		words := "disk idle"
 		if mean >= roomBusy {
 			words = "disk busy"
-			if finding.Severity == rules.Critical {
-				finding.Severity = rules.Warning
-			}
+			finding.Severity = rules.LessThanCritical(finding.Severity)
 		}
 		finding.Say(words, rules.Values{"device": rules.Called(dev), "busy": rules.Part(mean)})
 		input.AddFigure(&finding, "busy share of "+dev+" meanwhile, mean", rules.DiskBusy, mean, "ratio", in)

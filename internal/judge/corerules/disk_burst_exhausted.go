@@ -89,10 +89,8 @@ func limitFell(s *rules.Slowdown, how *burstEnd) bool {
 }
 
 func lowerLimit(r rules.Rule, c *rules.Case, s *rules.Slowdown) rules.Finding {
-	f := r.Finding(s.Device)
-	f.Weight = rules.Share(s.Cells.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.SeverityOf(f.Weight)
-	f.Windows = c.Windows(s.Cells.Close(c.Cells(instanceTogether)))
+	f := r.During(c, s.Device, rules.Share(s.Cells.Widen(1, 1), c.Stall.Cells),
+		s.Cells.Close(c.Cells(instanceTogether)))
 	f.Foremost = true
 
 	f.Say(
@@ -100,10 +98,7 @@ func lowerLimit(r rules.Rule, c *rules.Case, s *rules.Slowdown) rules.Finding {
 		rules.Values{
 			"at":     rules.Called(f.Windows[0].From.UTC().Format("15:04:05")),
 			"device": rules.Called(s.Device),
-			"after": rules.Of(
-				s.Ops,
-				"IOPS",
-			),
+			"after":  rules.Of(s.Ops, "IOPS"),
 			"before": rules.Of(s.UsualOps, "IOPS"),
 			"for":    rules.Seconds(c.Seconds(s.Cells)),
 		},
@@ -170,10 +165,7 @@ func ceilingFell(
 		return rules.Finding{}, false
 	}
 
-	finding := rule.Finding(dev)
-	finding.Weight = rules.Share(down.Widen(1, 1), input.Stall.Cells)
-	finding.Severity = input.SeverityOf(finding.Weight)
-	finding.Windows = input.Windows(down.Close(3))
+	finding := rule.During(input, dev, rules.Share(down.Widen(1, 1), input.Stall.Cells), down.Close(3))
 	finding.Foremost = true
 	shown := unit
 
@@ -234,21 +226,12 @@ func burstBalanceSpent(r rules.Rule, c *rules.Case) []rules.Finding {
 			continue
 		}
 
-		f := r.Finding(t.Labels.Get("volume_id"))
-		f.Weight = rules.Share(spent, c.Stall.Cells)
-		f.Severity = c.SeverityOf(f.Weight)
-
+		f := r.During(c, t.Labels.Get("volume_id"), rules.Share(spent, c.Stall.Cells), spent)
 		if f.Foremost = beginsWith(c, spent); !f.Foremost {
 			f.Severity = rules.Info
 		}
 
-		f.Windows = c.Windows(spent)
-		said := rules.Values{"for": rules.Seconds(c.Seconds(spent)), "share": ""}
-		if c.Stall.Any() {
-			said["share"] = rules.Part(f.Weight)
-		}
-
-		f.Say("spent", said)
+		f.Say("spent", rules.Values{"for": rules.Seconds(c.Seconds(spent)), "share": c.PartOfStall(f.Weight)})
 		f.Evidence = []rules.Evidence{c.FigureOf("lowest burst balance", "aws_ebs_burst_balance_average",
 			timeline.Quantile(t.Values, 0), "ratio", spent)}
 		f.Advise("gp2", nil)

@@ -44,21 +44,69 @@ func mibs(bytesPerS float64) rules.Value {
 	return rules.Value(fmt.Sprintf("%.0f MiB/s", bytesPerS/rules.MiB))
 }
 
-// capFinding builds the part that both caps' findings have in common.
-func capFinding(
-	r rules.Rule,
-	input *rules.Case,
-	ceiling rules.Ceiling,
-	plateau timeline.Plateau,
-	level rules.Value,
-	unit string,
-	metric *rules.Signal,
-) rules.Finding {
-	finding := r.Finding(ceiling.Device)
+// A capKind is one of a volume's two limits.
+type capKind struct {
+	limit   string        // as it is called
+	of      *rules.Signal // the rate that it limits
+	counter string        // EBS's count of the seconds over it
+	// margin is how many times as long as over the other limit a volume has to be over this one.
+	margin  float64
+	plateau func(rules.Ceiling) (timeline.Plateau, bool)
+	counted func(counted) (over, other float64, cells timeline.Mask)
+}
+
+// atTheirCaps are the devices whose rate plateaus at a limit.
+func atTheirCaps(rule rules.Rule, input *rules.Case, held []timeline.Track, kind capKind) []rules.Finding {
+	var out []rules.Finding
+	all := ceilings(input, held, kind)
+	for _, k := range all {
+		at, _ := kind.plateau(k)
+		level, sold := rules.Of(at.Level, strings.TrimSpace(k.KindOfOps()+" IOPS")), rules.SoldIOPS
+		named, binds := string(level), rules.Cap{IOPS: at.Level}
+		if kind.of == rules.DiskMoved {
+			level, sold = rules.Of(at.Level, "bytes/s"), rules.SoldThroughput
+			named, binds = fmt.Sprintf("%s (%s)", level, mibs(at.Level)), rules.Cap{Throughput: at.Level}
+		}
+
+		finding := capFinding(rule, input, k, kind, level)
+		limit, isSold := sold(at.Level)
+		binds.Types = limit.Types
+		finding.Cap = &binds
+		if isSold {
+			finding.Evidence = append(finding.Evidence, input.Remark(named+" is within 4 % of "+limit.What))
+		}
+
+		adviseBursts(input, &finding)
+		raise := rules.Values{"iops": rules.Number(k.Iops.Level), "throughput": mibs(k.Throughput.Level),
+			"request": ""}
+		if k.RequestBytes > 0 {
+			raise["request"] = rules.Bytes(k.RequestBytes)
+		}
+
+		if k.HasIOPS && k.HasTP && k.Together {
+			finding.Advise("raise both", raise)
+		} else {
+			finding.Advise("raise", raise)
+			if kind.of == rules.DiskMoved {
+				iops := timeline.At(input.For(rules.DiskOps, "device", k.Device), at.Cells)
+				input.AddFigure(&finding, "median IOPS at the plateau: not the limit that binds", rules.DiskOps,
+					timeline.Quantile(iops, 0.5), "1/s", at.Cells)
+			}
+		}
+
+		finding.Evidence = append(finding.Evidence, company(input, k, all, kind)...)
+		out = append(out, finding)
+	}
+
+	return settledByCount(rule, input, out, kind)
+}
+
+// capFinding is a device's finding, without what tells the two kinds apart.
+func capFinding(r rules.Rule, input *rules.Case, ceiling rules.Ceiling, kind capKind,
+	level rules.Value) rules.Finding {
+	plateau, _ := kind.plateau(ceiling)
 	at := plateau.Cells.Close(1)
-	finding.Weight = rules.Share(at.Widen(1, 1), input.Stall.Cells)
-	finding.Severity = input.SeverityOf(finding.Weight)
-	finding.Windows = input.Windows(at.Close(3))
+	finding := r.During(input, ceiling.Device, rules.Share(at.Widen(1, 1), input.Stall.Cells), at.Close(3))
 	finding.PeriodS = input.Period(at.Close(input.Cells(5e9)))
 
 	// A cap that nothing stalls at, or only by chance, is a remark.
@@ -76,9 +124,8 @@ func capFinding(
 	v := rules.Values{"device": rules.Called(ceiling.Device), "level": level,
 		"for":   rules.Seconds(input.Seconds(at)),
 		"share": rules.Part(finding.Weight)}
-	if of := rules.Share(at, timeline.Known(input.For(rules.DiskBusy, "device", ceiling.Device))); words ==
-		"no stall" &&
-		always(input, &finding, of) {
+	of := rules.Share(at, timeline.Known(input.For(rules.DiskBusy, "device", ceiling.Device)))
+	if words == "no stall" && always(input, &finding, of) {
 		words = "always"
 		v["of"], v["clients"], v["latency"] = rules.Part(of), rules.Called(input.Stall.Called()), rules.Seconds(usualLatency(input))
 	}
@@ -95,8 +142,8 @@ func capFinding(
 	calm := ceiling.Saturated.Not()
 	finding.Evidence = append(finding.Evidence,
 		input.Figure("plateau: the rate of "+units.Percent(plateau.Share)+" of the saturated intervals, within 5 %",
-			metric, plateau.Level, unit, plateau.Cells),
-		input.Figure("share of the saturated intervals in which it was exceeded", metric, plateau.Above, "ratio",
+			kind.of, plateau.Level, kind.of.Unit, plateau.Cells),
+		input.Figure("share of the saturated intervals in which it was exceeded", kind.of, plateau.Above, "ratio",
 			ceiling.Saturated),
 		input.Figure("median queue at the plateau", rules.DiskQueue, median(rules.DiskQueue, plateau.Cells), "requests", plateau.Cells),
 		input.Figure("median write await at the plateau", rules.DiskWriteAwait, median(rules.DiskWriteAwait, plateau.Cells),
@@ -110,7 +157,7 @@ func capFinding(
 	if ceiling.Passed > plateau.Level*(1+rules.CapTolerance) {
 		finding.Evidence = append(finding.Evidence,
 			input.Figure("highest rate at other times: the limit does not apply all the time (credits, the instance's limit, a throttled volume)",
-				metric, ceiling.Passed, unit, timeline.Known(dev(rules.DiskBusy))))
+				kind.of, ceiling.Passed, kind.of.Unit, timeline.Known(dev(rules.DiskBusy))))
 	}
 
 	if ceiling.Together && ceiling.HasIOPS != ceiling.HasTP {
@@ -143,11 +190,7 @@ func usualLatency(c *rules.Case) float64 {
 
 // ceilings are the devices' ceilings caused by a cap of the given kind, except those that EBS
 // itself attributes to the instance.
-func ceilings(
-	c *rules.Case,
-	held []timeline.Track,
-	plateau func(rules.Ceiling) (timeline.Plateau, bool),
-) []rules.Ceiling {
+func ceilings(c *rules.Case, held []timeline.Track, kind capKind) []rules.Ceiling {
 	var out []rules.Ceiling
 	slow, below := c.Slowdowns(), c.JudgedBelow()
 	for _, h := range held {
@@ -163,11 +206,11 @@ func ceilings(
 
 		// Prefer a ceiling that holds in the whole recording.
 		k := rules.FindCeiling(&c.Signals, h, nil)
-		p, ok := plateau(k)
+		p, ok := kind.plateau(k)
 		if !ok {
 			// The limit may have applied only while clients stalled.
-			if k, ok = ceilingInStall(c, h, plateau); ok {
-				p, _ = plateau(k)
+			if k, ok = ceilingInStall(c, h, kind); ok {
+				p, _ = kind.plateau(k)
 			}
 		}
 
@@ -185,8 +228,7 @@ const aroundStall = 2e9
 
 // ceilingInStall looks for a ceiling that holds in the stalled time but is exceeded at other times:
 // a volume whose limit drops for a while.
-func ceilingInStall(c *rules.Case, held timeline.Track,
-	plateau func(rules.Ceiling) (timeline.Plateau, bool)) (rules.Ceiling, bool) {
+func ceilingInStall(c *rules.Case, held timeline.Track, kind capKind) (rules.Ceiling, bool) {
 	around := c.Cells(aroundStall)
 	within := c.Stall.Cells.Widen(around, around)
 	h := timeline.Track{Labels: held.Labels, Values: rules.Within(held.Values, within)}
@@ -195,13 +237,13 @@ func ceilingInStall(c *rules.Case, held timeline.Track,
 	}
 
 	k := rules.FindCeiling(&c.Signals, h, within)
-	p, ok := plateau(k)
+	p, ok := kind.plateau(k)
 	if !ok || rules.Share(p.Cells.Widen(1, 1), c.Stall.Cells) < rules.MinAttributable {
 		return k, false
 	}
 
-	of := rules.DiskMoved
-	if p.Level == k.Iops.Level && k.HasIOPS {
+	of := kind.of
+	if of == rules.DiskOps {
 		of = k.IopsOf
 	}
 
@@ -210,16 +252,11 @@ func ceilingInStall(c *rules.Case, held timeline.Track,
 }
 
 // company names the other devices that are at their ceilings in the same cells.
-func company(
-	c *rules.Case,
-	k rules.Ceiling,
-	all []rules.Ceiling,
-	plateau func(rules.Ceiling) (timeline.Plateau, bool),
-) []rules.Evidence {
-	p, _ := plateau(k)
+func company(c *rules.Case, k rules.Ceiling, all []rules.Ceiling, kind capKind) []rules.Evidence {
+	p, _ := kind.plateau(k)
 	var names []string
 	for _, o := range all {
-		if q, _ := plateau(o); o.Device != k.Device && rules.Share(q.Cells, p.Cells) >= rules.SameCells {
+		if q, _ := kind.plateau(o); o.Device != k.Device && rules.Share(q.Cells, p.Cells) >= rules.SameCells {
 			names = append(names, o.Device)
 		}
 	}

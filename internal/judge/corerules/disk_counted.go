@@ -2,6 +2,7 @@ package corerules
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -91,20 +92,10 @@ func (x counted) binds(over, other, margin float64) bool {
 	return over >= countedShare*x.busyS && over >= margin*other
 }
 
-// Large requests are delayed for their bytes while small ones are delayed for their number, so both
-// counts grow if both limits are close together. Raising one alone does not help then: requests no
-// longer delayed by one limit run into the other.
-const (
-	iopsMargin       = 1.5
-	throughputMargin = 1.2
-)
-
 // settledByCount keeps the cap findings that EBS's own count confirms, and adds what it shows if no
 // rate is constant for long enough. If EBS does not count, only devices that are as busy as any in
 // the stalls can be the cause.
-func settledByCount(rule rules.Rule, input *rules.Case, found []rules.Finding, margin float64,
-	wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *rules.Signal,
-	metric string) []rules.Finding {
+func settledByCount(rule rules.Rule, input *rules.Case, found []rules.Finding, kind capKind) []rules.Finding {
 	all, measured := countedDevices(input)
 	if !measured {
 		return settledByBusy(input, found)
@@ -117,9 +108,9 @@ func settledByCount(rule rules.Rule, input *rules.Case, found []rules.Finding, m
 			if x.device != f.Subject && x.device != "" {
 				continue
 			}
-			of, another, _ := wanted(x)
-			mine = mine || x.binds(of, another, margin)
-			alike = alike || x.binds(of, another, 1/margin)
+			over, other, _ := kind.counted(x)
+			mine = mine || x.binds(over, other, kind.margin)
+			alike = alike || x.binds(over, other, 1/kind.margin)
 		}
 
 		switch {
@@ -137,12 +128,9 @@ func settledByCount(rule rules.Rule, input *rules.Case, found []rules.Finding, m
 	}
 
 	for _, count := range all {
-		over, other, cells := wanted(count)
-		if !count.binds(over, other, margin) || over < minCountedS {
-			continue
-		}
-
-		if findSubject(out, count.device) >= 0 {
+		over, other, cells := kind.counted(count)
+		named := func(f rules.Finding) bool { return f.Subject == count.device }
+		if !count.binds(over, other, kind.margin) || over < minCountedS || slices.ContainsFunc(out, named) {
 			continue
 		}
 
@@ -151,32 +139,21 @@ func settledByCount(rule rules.Rule, input *rules.Case, found []rules.Finding, m
 			subject = count.volume
 		}
 
-		finding := rule.Finding(subject)
-		finding.Weight = rules.Share(cells.Widen(0, 1), input.Stall.Cells)
-		finding.Severity = input.SeverityOf(finding.Weight)
-		finding.Windows = input.Windows(cells.Close(3))
+		finding := rule.During(input, subject, rules.Share(cells.Widen(0, 1), input.Stall.Cells), cells.Close(3))
 		finding.PeriodS = input.Period(cells.Close(input.Cells(5e9)))
-		finding.Say(
-			"counted",
-			rules.Values{
-				"volume": rules.Called(count.volume),
-				"limit":  rules.Called(limit),
-				"over":   rules.Seconds(over),
-				"share":  rules.Part(math.Min(1, over/count.busyS)),
-			},
-		)
+		finding.Say("counted", rules.Values{"volume": rules.Called(count.volume), "limit": rules.Called(kind.limit),
+			"over": rules.Seconds(over), "share": rules.Part(math.Min(1, over/count.busyS))})
 
 		if finding.PeriodS > 0 {
 			finding.Say("recurring", rules.Values{"period": rules.Seconds(finding.PeriodS)})
 		}
 
 		finding.Evidence = append(finding.Evidence,
-			input.FigureOf("time over the volume's "+limit+" limit in the stalled time", metric, over,
+			input.FigureOf("time over the volume's "+kind.limit+" limit in the stalled time", kind.counter, over,
 				"seconds", cells),
 			input.Figure("time the device was busy in the stalled time", rules.DiskBusy, count.busyS, "seconds", input.Stall.Cells),
-			input.Figure("highest rate in an interval", of,
-				timeline.Max(input.For(of, "device", count.device)), of.Unit,
-				input.Stall.Cells))
+			input.Figure("highest rate in an interval", kind.of,
+				timeline.Max(input.For(kind.of, "device", count.device)), kind.of.Unit, input.Stall.Cells))
 
 		adviseBursts(input, &finding)
 		out = append(out, finding)
@@ -187,15 +164,6 @@ func settledByCount(rule rules.Rule, input *rules.Case, found []rules.Finding, m
 
 // minCountedS is how long a volume must have been over a limit for a finding, in seconds.
 const minCountedS = 0.5
-
-func findSubject(all []rules.Finding, subject string) int {
-	for i, f := range all {
-		if f.Subject == subject {
-			return i
-		}
-	}
-	return -1
-}
 
 // settledByBusy demotes devices at a cap if clients waited for another device.
 func settledByBusy(c *rules.Case, found []rules.Finding) []rules.Finding {

@@ -74,17 +74,13 @@ func diskDegraded() rules.Rule {
 }
 
 func degraded(r rules.Rule, input *rules.Case, slowdown *rules.Slowdown) rules.Finding {
-	finding := r.Finding(slowdown.Device)
-	finding.Weight = rules.Share(slowdown.Cells.Widen(1, 1), input.Stall.Cells)
-	finding.Severity = input.SeverityOf(finding.Weight)
+	finding := r.During(input, slowdown.Device,
+		rules.Share(slowdown.Cells.Widen(1, 1), input.Stall.Cells), slowdown.Cells.Close(3))
 	input.Unsure(&finding, slowdown.Slow)
-	finding.Windows = input.Windows(slowdown.Cells.Close(3))
 
 	// Without a database that waits, and without another device that stayed quick, the only evidence comes
 	// from the device itself, whose latencies may naturally vary that much.
-	if witnessed := input.Stall.IsDatabase || len(slowdown.Quick) > 0; witnessed {
-		finding.Foremost = true
-	} else {
+	if finding.Foremost = input.Stall.IsDatabase || len(slowdown.Quick) > 0; !finding.Foremost {
 		finding.Severity = rules.LessThanCritical(finding.Severity)
 	}
 
@@ -97,10 +93,9 @@ func degraded(r rules.Rule, input *rules.Case, slowdown *rules.Slowdown) rules.F
 	}
 
 	finding.Say("slow", values)
-	switch {
-	case slowdown.Less:
+	if slowdown.Less {
 		finding.Say("less", values)
-	default:
+	} else {
 		finding.Say("same", values)
 	}
 

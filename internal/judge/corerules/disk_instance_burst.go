@@ -117,16 +117,14 @@ func diskInstanceBurst() rules.Rule {
 }
 
 func burstUsed(r rules.Rule, c *rules.Case, s *rules.Slowdown, how burstEnd) rules.Finding {
-	f := r.Finding(s.Device)
-
 	// A shared cause is a finding about the instance, not about one volume.
-	if how != endLong {
-		f.Subject = "instance"
+	subject := "instance"
+	if how == endLong {
+		subject = s.Device
 	}
 
-	f.Weight = rules.Share(s.Cells.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.SeverityOf(f.Weight)
-	f.Windows = c.Windows(s.Cells.Close(c.Cells(instanceTogether)))
+	f := r.During(c, subject, rules.Share(s.Cells.Widen(1, 1), c.Stall.Cells),
+		s.Cells.Close(c.Cells(instanceTogether)))
 	f.Foremost = true
 	f.Say("slower", rules.Values{"kind": rules.UpperFirst(rules.Called(s.Kind)), "device": rules.Called(s.Device),
 		"slow": rules.Seconds(s.SlowS), "usual": rules.Seconds(s.UsualS),
@@ -162,10 +160,8 @@ func instanceSpent(c *rules.Case, cells timeline.Mask) bool {
 	const most = 0.5
 	for _, of := range []*rules.Signal{rules.InstanceIOBalance, rules.InstanceByteBalance} {
 		for _, t := range c.Signal(of) {
-			if rules.Share(
-				timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent }),
-				cells,
-			) >= most {
+			spent := timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent })
+			if rules.Share(spent, cells) >= most {
 				return true
 			}
 		}
@@ -187,31 +183,23 @@ func balancesSpent(r rules.Rule, input *rules.Case) []rules.Finding {
 				continue
 			}
 
-			finding := r.Finding(track.Labels.Get("instance_id"))
-			finding.Weight = rules.Share(spent, input.Stall.Cells)
-			finding.Severity = input.SeverityOf(finding.Weight)
-
+			instance := track.Labels.Get("instance_id")
+			finding := r.During(input, instance, rules.Share(spent, input.Stall.Cells), spent)
 			if !input.Stall.Any() {
 				finding.Severity = rules.Warning
 			}
 
-			finding.Windows = input.Windows(spent)
 			if finding.Foremost = !input.Unrelated(spent); !finding.Foremost {
 				finding.Severity = rules.Info
 			}
 
 			said := rules.Values{"what": rules.Called(of.what),
-				"for": rules.Seconds(input.Seconds(spent)), "share": ""}
-			if input.Stall.Any() {
-				said["share"] = rules.Part(finding.Weight)
-			}
+				"for": rules.Seconds(input.Seconds(spent)), "share": input.PartOfStall(finding.Weight)}
 
 			finding.Say("spent", said)
 			finding.Evidence = []rules.Evidence{input.Figure("lowest "+of.what+" balance of the instance", of.signal,
 				timeline.Quantile(track.Values, 0), "ratio", spent)}
-			if other := timeline.Quantile(timeline.At(input.For(of.other, "instance_id",
-				track.Labels.Get("instance_id")),
-				spent), 0); other > balanceLeft {
+			if other := timeline.Quantile(timeline.At(input.For(of.other, "instance_id", instance), spent), 0); other > balanceLeft {
 				said["other"], said["left"] = rules.Called(of.otherWhat), rules.Part(other)
 				finding.Say("other left", said)
 				finding.Evidence = append(finding.Evidence,

@@ -49,9 +49,9 @@ func diskInstanceCapped() rules.Rule {
 			over := timeline.Known(h.Values)
 			vol := h.Labels.Get("volume_id")
 			var seconds, bytesSeconds float64
-			said := rules.Values{"IOPS": "", "throughput": "", "share": ""}
 
-			finding := rule.Finding(vol)
+			finding := rule.During(input, vol, rules.Share(over.Widen(1, 1), input.Stall.Cells), over)
+			said := rules.Values{"IOPS": "", "throughput": "", "share": input.PartOfStall(finding.Weight)}
 			for _, s := range []struct {
 				signal       *rules.Signal
 				what, metric string
@@ -79,15 +79,7 @@ func diskInstanceCapped() rules.Rule {
 				continue
 			}
 
-			finding.Weight = rules.Share(over.Widen(1, 1), input.Stall.Cells)
-			finding.Severity = input.SeverityOf(finding.Weight)
-			finding.Windows = input.Windows(over)
 			finding.PeriodS = input.Period(over.Close(input.Cells(5e9)))
-
-			if input.Stall.Any() {
-				said["share"] = rules.Part(finding.Weight)
-			}
-
 			finding.Say("exceeded", said)
 			if finding.Severity != rules.Info && input.Unrelated(over) {
 				finding.Severity = rules.Info

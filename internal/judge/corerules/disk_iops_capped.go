@@ -1,13 +1,18 @@
 package corerules
 
 import (
-	"strings"
-
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
 
-func atIOPS(k rules.Ceiling) (timeline.Plateau, bool) { return k.Iops, k.HasIOPS }
+// iopsCap: large requests are delayed for their bytes while small ones are delayed for their number, so
+// both of EBS's counts grow if both limits are close together. Raising one alone does not help then:
+// requests no longer delayed by one limit run into the other.
+var iopsCap = capKind{
+	limit: "IOPS", of: rules.DiskOps, counter: "aws_ebs_csi_exceeded_iops_seconds_total", margin: 1.5,
+	plateau: func(k rules.Ceiling) (timeline.Plateau, bool) { return k.Iops, k.HasIOPS },
+	counted: func(x counted) (float64, float64, timeline.Mask) { return x.iopsS, x.throughputS, x.overIOPS },
+}
 
 const raiseIOPSCosts = "gp3: USD 0.005 a month for each IOPS over 3,000 (us-east-1); pointless beyond the instance's own limit"
 
@@ -31,44 +36,8 @@ func diskIOPSCapped() rules.Rule {
 				TradeOff: raiseIOPSCosts, Do: []*rules.Remedy{raiseBoth}},
 		}}
 
-	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		var out []rules.Finding
-		all := ceilings(input, held, atIOPS)
-		for _, k := range all {
-			level := rules.Of(k.Iops.Level, strings.TrimSpace(k.KindOfOps()+" IOPS"))
-			finding := capFinding(rule, input, k, k.Iops, level, "1/s", rules.DiskOps)
-			limit, sold := rules.SoldIOPS(k.Iops.Level)
-			finding.Cap = &rules.Cap{IOPS: k.Iops.Level, Types: limit.Types}
-
-			if sold {
-				finding.Evidence = append(finding.Evidence, input.Remark(string(level)+" is within 4 % of "+limit.What))
-			}
-
-			finding.Evidence = append(finding.Evidence, company(input, k, all, atIOPS)...)
-			adviseBursts(input, &finding)
-			raise := rules.Values{
-				"iops":       rules.Number(k.Iops.Level),
-				"throughput": mibs(k.Throughput.Level),
-				"request":    "",
-			}
-
-			if k.RequestBytes > 0 {
-				raise["request"] = rules.Bytes(k.RequestBytes)
-			}
-
-			if k.HasTP && k.Together {
-				finding.Advise("raise both", raise)
-			} else {
-				finding.Advise("raise", raise)
-			}
-
-			out = append(out, finding)
-		}
-
-		return settledByCount(rule, input, out, iopsMargin,
-			func(x counted) (float64, float64, timeline.Mask) { return x.iopsS, x.throughputS, x.overIOPS },
-			"IOPS", rules.DiskOps, "aws_ebs_csi_exceeded_iops_seconds_total")
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		return atTheirCaps(rule, c, held, iopsCap)
 	}
-
 	return rule
 }

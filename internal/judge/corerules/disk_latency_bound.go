@@ -2,6 +2,7 @@ package corerules
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -193,7 +194,7 @@ func serialDevice(rule rules.Rule, input *rules.Case, held timeline.Track) (rule
 	switch {
 	case pinned(&input.Signals, ops, busy, serial):
 		question(&finding, "ambiguous", said)
-	case each >= pacedS && mayBePaced(&input.Signals, serial) &&
+	case each >= pacedS && mayExceed(&input.Signals, serial, timeline.Mean, pacedShare) &&
 		!passes(ops, serial, rate/max(occupied, serialQueueLow)):
 		// Each request takes longer than on a flash volume: a cap may cause the pause.
 		question(&finding, "paced", said)
@@ -321,19 +322,15 @@ func pinned(sig *rules.Signals, ops, busy []float64, serial timeline.Mask) bool 
 		return false
 	}
 
-	return mayBeCapped(sig, serial)
+	return mayExceed(sig, serial, timeline.Max, exceededShare)
 }
 
-// mayBeCapped reports whether EBS shows that a volume was over its limit. Without EBS's figures it
-// may have been.
-func mayBeCapped(sig *rules.Signals, serial timeline.Mask) bool {
+// mayExceed reports whether a statistic of the time that EBS counted over a volume's IOPS limit is above
+// some share. Without EBS's figures it may be.
+func mayExceed(sig *rules.Signals, serial timeline.Mask, of func([]float64) float64, share float64) bool {
 	exceeded := sig.Signal(rules.EBSVolumeIOPSExceeded)
-	for _, t := range exceeded {
-		if timeline.Max(timeline.At(t.Values, serial)) > exceededShare {
-			return true
-		}
-	}
-	return len(exceeded) == 0
+	return len(exceeded) == 0 || slices.ContainsFunc(exceeded,
+		func(t timeline.Track) bool { return of(timeline.At(t.Values, serial)) > share })
 }
 
 // passes reports whether the rate often exceeds a cap of the given size. Then there is no such cap:
@@ -346,14 +343,3 @@ func passes(ops []float64, serial timeline.Mask, limit float64) bool {
 // pacedShare is the share of a serial writer's time over a limit, below which the limit does not
 // cause its latency: otherwise it would be over the limit all the time.
 const pacedShare = 0.2
-
-// mayBePaced reports whether a cap may cause a serial writer's latency, if EBS counts it.
-func mayBePaced(sig *rules.Signals, serial timeline.Mask) bool {
-	exceeded := sig.Signal(rules.EBSVolumeIOPSExceeded)
-	for _, t := range exceeded {
-		if timeline.Mean(timeline.At(t.Values, serial)) > pacedShare {
-			return true
-		}
-	}
-	return len(exceeded) == 0
-}

@@ -1,7 +1,6 @@
 package corerules
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -34,18 +33,12 @@ const maxFioRuns = 16
 // name.
 func fioRuns(sig *rules.Signals, job string) []fioRun {
 	get := func(signal *rules.Signal) []float64 { return sig.For(signal, "job", job) }
-	at := func(v []float64, k int) float64 {
-		if k >= len(v) {
-			return math.NaN()
-		}
-		return v[k]
-	}
-
 	rate, write := get(rules.FioWrite), get(rules.FioWriteLatency)
 	sync, depth := get(rules.FioSyncLatency), get(rules.FioIodepth)
 	var out []fioRun
 	for k := range depth {
-		x := fioRun{rate: at(rate, k), write: at(write, k), sync: at(sync, k), depth: depth[k], first: k, last: k}
+		x := fioRun{rate: rules.ValueAt(rate, k), write: rules.ValueAt(write, k), sync: rules.ValueAt(sync, k),
+			depth: depth[k], first: k, last: k}
 		if !(x.depth > 0) || !(x.rate > 0) {
 			continue
 		}

@@ -201,15 +201,12 @@ func machines(r rules.Rule, input *rules.Case) []rules.Finding {
 	var out []rules.Finding
 	for _, machine := range machineCaps(input) {
 		at := machine.Cells.Close(1)
-		finding := r.Finding("machine")
+		finding := r.During(input, "machine", rules.Share(at.Widen(1, 1), input.Stall.Cells), at.Close(3))
 		if input.Machine != nil {
 			finding.Subject = input.Machine.Name
 		}
 
-		finding.Weight = rules.Share(at.Widen(1, 1), input.Stall.Cells)
-		finding.Severity = input.SeverityOf(finding.Weight)
-		finding.Windows, finding.PeriodS = input.Windows(at.Close(3)), input.Period(at.Close(input.Cells(5e9)))
-		finding.Foremost = true
+		finding.PeriodS, finding.Foremost = input.Period(at.Close(input.Cells(5e9))), true
 
 		if finding.Severity != rules.Info && input.Unrelated(at) {
 			finding.Severity, finding.Foremost = rules.Info, false
@@ -222,10 +219,7 @@ func machines(r rules.Rule, input *rules.Case) []rules.Finding {
 
 		v := rules.Values{"level": level, "devices": rules.Joined(machine.devices),
 			"for":   rules.Seconds(input.Seconds(at)),
-			"known": rules.Called(machine.known), "share": "", "alone": ""}
-		if input.Stall.Any() {
-			v["share"] = rules.Part(finding.Weight)
-		}
+			"known": rules.Called(machine.known), "share": input.PartOfStall(finding.Weight), "alone": ""}
 
 		if len(machine.devices) == 1 {
 			v["alone"] = "alone"

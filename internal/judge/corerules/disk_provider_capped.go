@@ -1,9 +1,8 @@
 package corerules
 
 import (
-	"plimsoll/internal/record/timeline"
-
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
 )
 
 const (
@@ -72,10 +71,7 @@ func providerCapped(r rules.Rule, input *rules.Case, limit providerLimit,
 		return rules.Finding{}, false
 	}
 
-	finding := r.Finding(t.Labels.Get("device"))
-	finding.Weight = rules.Share(at.Widen(1, 1), input.Stall.Cells)
-	finding.Severity = input.SeverityOf(finding.Weight)
-	finding.Windows = input.Windows(at)
+	finding := r.During(input, t.Labels.Get("device"), rules.Share(at.Widen(1, 1), input.Stall.Cells), at)
 	finding.PeriodS = input.Period(at.Close(input.Cells(5e9)))
 
 	most := timeline.Max(t.Values)
@@ -83,11 +79,8 @@ func providerCapped(r rules.Rule, input *rules.Case, limit providerLimit,
 		"device": rules.Called(finding.Subject),
 		"limit":  limit.of,
 		"for":    rules.Seconds(input.Seconds(at)),
-		"share":  "",
+		"share":  input.PartOfStall(finding.Weight),
 		"most":   rules.Part(most),
-	}
-	if input.Stall.Any() {
-		said["share"] = rules.Part(finding.Weight)
 	}
 
 	words := "used"

@@ -1,13 +1,17 @@
 package corerules
 
 import (
-	"fmt"
-
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
 
-func atThroughput(k rules.Ceiling) (timeline.Plateau, bool) { return k.Throughput, k.HasTP }
+var throughputCap = capKind{
+	limit: "throughput", of: rules.DiskMoved, counter: "aws_ebs_csi_exceeded_tp_seconds_total", margin: 1.2,
+	plateau: func(k rules.Ceiling) (timeline.Plateau, bool) { return k.Throughput, k.HasTP },
+	counted: func(x counted) (float64, float64, timeline.Mask) {
+		return x.throughputS, x.iopsS, x.overThroughput
+	},
+}
 
 const raiseThroughputCosts = "gp3: USD 0.04 a month for each MiB/s over 125 (us-east-1), at most 0.25 MiB/s for each IOPS"
 
@@ -29,47 +33,8 @@ func diskThroughputCapped() rules.Rule {
 				TradeOff: raiseThroughputCosts, Do: []*rules.Remedy{raiseBoth}},
 		}}
 
-	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		var out []rules.Finding
-		all := ceilings(input, held, atThroughput)
-		for _, ceiling := range all {
-			level := rules.Of(ceiling.Throughput.Level, "bytes/s")
-			finding := capFinding(rule, input, ceiling, ceiling.Throughput, level, "bytes/s", rules.DiskMoved)
-			limit, sold := rules.SoldThroughput(ceiling.Throughput.Level)
-			finding.Cap = &rules.Cap{Throughput: ceiling.Throughput.Level, Types: limit.Types}
-
-			if sold {
-				finding.Evidence = append(finding.Evidence,
-					input.Remark(fmt.Sprintf("%s (%s) is within 4 %% of %s", level, mibs(ceiling.Throughput.Level), limit.What)))
-			}
-
-			adviseBursts(input, &finding)
-			raise := rules.Values{"throughput": mibs(ceiling.Throughput.Level),
-				"iops": rules.Number(ceiling.Iops.Level)}
-			ops := input.For(rules.DiskOps, "device", ceiling.Device)
-			iops := timeline.Quantile(timeline.At(ops, ceiling.Throughput.Cells), 0.5)
-
-			switch {
-			case ceiling.HasIOPS && ceiling.Together:
-				finding.Advise("raise both", raise)
-			default:
-				finding.Advise("raise", raise)
-			}
-
-			if iops == iops && !(ceiling.HasIOPS && ceiling.Together) {
-				finding.Evidence = append(finding.Evidence,
-					input.Figure("median IOPS at the plateau: not the limit that binds", rules.DiskOps, iops, "1/s",
-						ceiling.Throughput.Cells))
-			}
-
-			finding.Evidence = append(finding.Evidence, company(input, ceiling, all, atThroughput)...)
-			out = append(out, finding)
-		}
-
-		return settledByCount(rule, input, out, throughputMargin,
-			func(x counted) (float64, float64, timeline.Mask) { return x.throughputS, x.iopsS, x.overThroughput },
-			"throughput", rules.DiskMoved, "aws_ebs_csi_exceeded_tp_seconds_total")
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		return atTheirCaps(rule, c, held, throughputCap)
 	}
-
 	return rule
 }

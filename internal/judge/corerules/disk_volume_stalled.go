@@ -1,9 +1,8 @@
 package corerules
 
 import (
-	"plimsoll/internal/record/timeline"
-
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
 )
 
 // stalledCheck is the share of a period's minutes that failed EBS's check, above which the check
@@ -40,20 +39,13 @@ func diskVolumeStalled() rules.Rule {
 				continue
 			}
 
-			finding := rule.Finding(t.Labels.Get("volume_id"))
-			finding.Weight = rules.Share(failed.Widen(1, 1), input.Stall.Cells)
-			finding.Severity = input.SeverityOf(finding.Weight)
-			said := rules.Values{
+			finding := rule.During(input, t.Labels.Get("volume_id"),
+				rules.Share(failed.Widen(1, 1), input.Stall.Cells), failed)
+			finding.Say("stalled", rules.Values{
 				"volume": rules.Called(finding.Subject),
 				"for":    rules.Seconds(input.Seconds(failed)),
-				"share":  "",
-			}
-
-			if input.Stall.Any() {
-				said["share"] = rules.Part(finding.Weight)
-			}
-
-			finding.Say("stalled", said)
+				"share":  input.PartOfStall(finding.Weight),
+			})
 			switch {
 			case !input.Stall.Any():
 				finding.Severity = rules.Warning // a fault even if no client used the volume
@@ -64,7 +56,6 @@ func diskVolumeStalled() rules.Rule {
 				finding.Foremost = finding.Severity != rules.Info
 			}
 
-			finding.Windows = input.Windows(failed)
 			finding.Evidence = []rules.Evidence{input.Figure("time in which EBS's check failed", rules.EBSStalledCheck, input.Seconds(failed),
 				"seconds", failed)}
 			finding.Advise("case", nil)

@@ -41,7 +41,7 @@ func diskWriteBursts() rules.Rule {
 			return nil
 		}
 
-		capped := append(ceilings(c, held, atIOPS), ceilings(c, held, atThroughput)...)
+		capped := append(ceilings(c, held, iopsCap), ceilings(c, held, throughputCap)...)
 		var out []rules.Finding
 		for _, h := range held {
 			dev := h.Labels.Get("device")
@@ -80,12 +80,10 @@ func writeBurst(r rules.Rule, input *rules.Case, dev string, full timeline.Mask)
 	}
 
 	queue := timeline.Quantile(timeline.At(get(rules.DiskQueue), cells), 0.5)
-	finding := r.Finding(dev)
-	finding.Weight = share
+	finding := r.During(input, dev, share, cells.Close(3))
 	// Only the device's figures show this: the OS may write its page cache while no client waits.
-	finding.Severity = rules.LessThanCritical(input.SeverityOf(share))
+	finding.Severity = rules.LessThanCritical(finding.Severity)
 	input.Unsure(&finding, full)
-	finding.Windows = input.Windows(cells.Close(3))
 	finding.PeriodS = input.Period(cells.Close(input.Cells(5e9)))
 
 	v := rules.Values{

@@ -53,10 +53,8 @@ func hostAnotherProgram() rules.Rule {
 				continue
 			}
 
-			f := rule.Finding(other)
-			f.Weight = share * traced.Covered(input.Stall.Cells.And(traced.Cells), nil)
-			f.Severity = input.SeverityOf(f.Weight)
-			f.Windows = input.Windows(traced.Cells.And(input.Stall.Cells))
+			in := traced.Cells.And(input.Stall.Cells)
+			f := rule.During(input, other, share*traced.Covered(in, nil), in)
 			f.Measured, f.Foremost = rules.Confirmed, true
 			v := rules.Values{
 				"programs": rules.Called(traced.Who()),

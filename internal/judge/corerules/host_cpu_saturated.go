@@ -46,15 +46,13 @@ func hostCPUSaturated() rules.Rule {
 			if in < 0.5 || rules.Share(cells, input.Stall.Active) < cpuAlways {
 				return nil
 			}
-			finding = rule.Finding("host")
-			finding.Weight, finding.Severity = in, input.SeverityOf(in)
+			finding = rule.During(input, "host", in, cells.And(input.Stall.Cells))
 			finding.Evidence = append(finding.Evidence,
 				input.Remark("it held nearly all the time, so there is no other time to compare with"))
-			finding.Windows = input.Windows(cells.And(input.Stall.Cells))
 		}
 
-		if finding.Severity == rules.Critical && rules.Share(cells, input.Stall.Active) >= cpuAlways {
-			finding.Severity = rules.Warning
+		if rules.Share(cells, input.Stall.Active) >= cpuAlways {
+			finding.Severity = rules.LessThanCritical(finding.Severity)
 		}
 
 		busy := input.One(rules.CPUBusy)
@@ -79,18 +77,14 @@ func hostCPUSaturated() rules.Rule {
 		// A faster volume can only be ruled out if the volume was seen and was not saturated.
 		advice := rules.Values{"device": "", "unseen": ""}
 		if input.Elsewhere != nil {
-			if finding.Severity == rules.Critical {
-				finding.Severity = rules.Warning
-			}
+			finding.Severity = rules.LessThanCritical(finding.Severity)
 			finding.Say("unseen", nil)
 			advice["unseen"] = "elsewhere"
 		}
 
 		if dev, share := saturatedInStall(input); share >= saturatedToo {
 			// If a device also holds everything up, clients seldom wait for a busy CPU first.
-			if finding.Severity == rules.Critical {
-				finding.Severity = rules.Warning
-			}
+			finding.Severity = rules.LessThanCritical(finding.Severity)
 			finding.Explain("either, cause", nil)
 			finding.Say("disk as well", rules.Values{"device": rules.Called(dev), "share": rules.Part(share)})
 			advice["device"] = rules.Called(dev)

@@ -78,11 +78,8 @@ func hostWritebackBacklog() rules.Rule {
 		}
 
 		stood, known := input.StoodBefore()
-		finding := rule.Finding("page cache")
-		finding.Weight = share
-		finding.Severity = input.SeverityOf(share)
+		finding := rule.During(input, "page cache", share, episodes.cells)
 		input.Unsure(&finding, episodes.everywhere)
-		finding.Windows = input.Windows(episodes.cells)
 		finding.PeriodS = input.Period(episodes.cells.Close(input.Cells(5e9)))
 
 		// All writes of a stall may be credited to its end, so a median would be zero.

@@ -99,8 +99,8 @@ func unthrottled(rule rules.Rule, input *rules.Case, held timeline.Track) (rules
 	}
 
 	finding.Severity = input.SeverityOf(finding.Weight)
-	if setting == "" && finding.Severity == rules.Critical {
-		finding.Severity = rules.Warning
+	if setting == "" {
+		finding.Severity = rules.LessThanCritical(finding.Severity)
 	}
 
 	finding.Windows = input.Windows(cells.Close(1))

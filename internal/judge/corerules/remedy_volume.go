@@ -38,6 +38,16 @@ const (
 	byClass     = "The claim's class does not include this change: order new volumes the same way, through a StorageClass or a VolumeAttributesClass."
 )
 
+var onAWS = []rules.Cloud{rules.AWS}
+
+// notes adds what there is to say about a claim's volume, if commands look it up first.
+func notes(lookUp []rules.Command, all ...string) []string {
+	if len(lookUp) > 0 {
+		all = append(all, byClass)
+	}
+	return all
+}
+
 // load reads the saved state. Without it the first variable is empty, whatever an earlier command left in it.
 func load(variables, saved string) []rules.Command {
 	first, _, _ := strings.Cut(variables, " ")
@@ -56,42 +66,26 @@ type order struct{ iops, mibs bool }
 // modifyVolume returns the recipes that change a volume online, for each cloud. Look saves what the
 // volume is provisioned with; Do never orders less than that; Undo orders exactly that again.
 func modifyVolume(o order) []rules.Recipe {
-	unknown := o.onEBS(volumeID, nil, "", rules.Host, rules.Docker)
-	unknown.Notes = append(unknown.Notes, ownCloud)
-	aws := o.onEBS(volumeID, nil, rules.AWS, rules.Host, rules.Docker)
-
 	return []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes}, Clouds: []rules.Cloud{rules.NoCloud},
 			None: "the host is in no cloud that Plimsoll supports: set this where its storage is administered"},
-		aws, o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, rules.Host, rules.Docker),
-		o.onGoogle(nil, rules.Host, rules.Docker), unknown,
-		o.onEBS(ofClaim, rules.Tool(claimsVolume), rules.AWS, rules.Kubernetes),
-		o.onAzure(
-			ofClaim,
-			rules.Tool(claimsVolume),
-			rules.Kubernetes,
-		), o.onGoogle(rules.Tool(claimsVolume), rules.Kubernetes),
-		withNotes(o.onEBS(ofClaim, rules.Tool(claimsVolume), "", rules.Kubernetes), ownCloud),
+		o.onEBS(volumeID, nil, onAWS, rules.Host, rules.Docker),
+		o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, rules.Host, rules.Docker),
+		o.onGoogle(nil, rules.Host, rules.Docker),
+		withNotes(o.onEBS(volumeID, nil, nil, rules.Host, rules.Docker), ownCloud),
+		o.onEBS(ofClaim, rules.Tool(claimsVolume), onAWS, rules.Kubernetes),
+		o.onAzure(ofClaim, rules.Tool(claimsVolume), rules.Kubernetes),
+		o.onGoogle(rules.Tool(claimsVolume), rules.Kubernetes),
+		withNotes(o.onEBS(ofClaim, rules.Tool(claimsVolume), nil, rules.Kubernetes), ownCloud),
 		o.onRDS(), {Places: []rules.Place{rules.Aurora}, None: auroraStorage}, o.onAzureDB(), o.onCloudSQL(),
 		{Places: []rules.Place{rules.Managed}, None: "the provider sells its own sizes"},
 	}
 }
 
-func clouds(c rules.Cloud) []rules.Cloud {
-	if c == "" {
-		return nil
-	}
-	return []rules.Cloud{c}
-}
-
 // onEBS orders for a gp3, io1 or io2. More MiB/s on a gp3 need IOPS that carry them; other types,
 // including gp2, have no MiB/s to order.
-func (o order) onEBS(
-	volume string,
-	first []rules.Command,
-	cloud rules.Cloud,
-	places ...rules.Place,
-) rules.Recipe {
+func (o order) onEBS(volume string, first []rules.Command, clouds []rules.Cloud,
+	places ...rules.Place) rules.Recipe {
 	saved := `~/plimsoll-volume-` + volume + `.before`
 	var want []rules.Command
 	if o.iops {
@@ -112,8 +106,8 @@ func (o order) onEBS(
 	load := load(`TYPE SIZE IOPS MIBS`, saved)
 	changes := `aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=` + volume +
 		` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
-	r := rules.Recipe{
-		Places: places, Clouds: clouds(cloud),
+	return rules.Recipe{
+		Places: places, Clouds: clouds,
 		Look: append(append(slices.Concat(first, rules.Tool(`aws ec2 describe-volumes --volume-ids `+volume+
 			` --query 'Volumes[0].[VolumeId,AvailabilityZone,State,Attachments[0].InstanceId]' --output text`)),
 			rules.SavedOnce(saved, `aws ec2 describe-volumes --volume-ids `+volume+
@@ -121,14 +115,8 @@ func (o order) onEBS(
 		Do: slices.Concat(load, want, rules.OnShell(modify)), Check: rules.Tool(changes),
 		Undo: slices.Concat(load, ordered(modify, saved)), Kept: "it lasts",
 		Cost:  fourADay,
-		Notes: []string{instanceToo},
+		Notes: notes(first, instanceToo),
 	}
-
-	if len(first) > 0 {
-		r.Notes = append(r.Notes, byClass)
-	}
-
-	return r
 }
 
 // onAzure orders for a Premium SSD v2 or an Ultra disk. A Premium SSD has the limits of its tier: a
@@ -155,7 +143,7 @@ func (o order) onAzure(disk string, first []rules.Command, places ...rules.Place
 	}
 
 	load := load(`SKU IOPS MBPS TIER`, saved)
-	r := rules.Recipe{
+	return rules.Recipe{
 		Places: places, Clouds: []rules.Cloud{rules.Azure},
 		Look: slices.Concat(first, rules.Tool(`az disk show --ids `+disk+` --query '[[id,managedBy,diskState]]' --output tsv`),
 			rules.SavedOnce(saved, show)),
@@ -165,15 +153,9 @@ func (o order) onAzure(disk string, first []rules.Command, places ...rules.Place
 		Undo:  slices.Concat(load, ordered(modify(`"$TIER"`), saved)),
 		Kept:  "it lasts",
 		Cost:  "a tier can be lowered at most once in 12 hours, and a Premium SSD v2 changed four times in 24 hours: the undo has to wait for that, too",
-		Notes: []string{"The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
-			"A Standard SSD or HDD has no tier to order: change it to a Premium SSD."},
+		Notes: notes(first, "The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
+			"A Standard SSD or HDD has no tier to order: change it to a Premium SSD."),
 	}
-
-	if len(first) > 0 {
-		r.Notes = append(r.Notes, byClass)
-	}
-
-	return r
 }
 
 // onGoogle orders for a Hyperdisk. A Persistent Disk's limits follow its size, which cannot shrink.
@@ -204,7 +186,7 @@ func (o order) onGoogle(first []rules.Command, places ...rules.Place) rules.Reci
 	modify := `case "$TYPE" in hyperdisk-*) ` + update + options +
 		` ;; '') false ;; *) echo "the limits of $TYPE follow its size: a Hyperdisk has limits to order" ;; esac`
 	load := load(`TYPE IOPS MIBS`, saved)
-	r := rules.Recipe{
+	return rules.Recipe{
 		Places: places, Clouds: []rules.Cloud{rules.Google},
 		// Disks in different projects may have the same name; the link contains the project.
 		Look: slices.Concat(first, rules.Tool(`gcloud compute disks describe `+disk+` --zone `+zone+
@@ -214,14 +196,8 @@ func (o order) onGoogle(first []rules.Command, places ...rules.Place) rules.Reci
 		Undo:  slices.Concat(load, ordered(modify, saved)),
 		Kept:  "it lasts",
 		Cost:  "a Hyperdisk's limits can be changed once in four hours: the undo has to wait for that, too",
-		Notes: []string{"The machine has a limit, too, which depends on its type and number of vCPUs. More than that buys nothing."},
+		Notes: notes(first, "The machine has a limit, too, which depends on its type and number of vCPUs. More than that buys nothing."),
 	}
-
-	if len(first) > 0 {
-		r.Notes = append(r.Notes, byClass)
-	}
-
-	return r
 }
 
 // onRDS orders for a DB instance's gp3 of 400 GiB or more, which starts at 12,000 IOPS and 500
@@ -371,12 +347,7 @@ var toGP3 = &rules.Remedy{
 	Name: "gp3", Title: "Change a gp2 volume to gp3, which has no credits",
 	Relieves: []rules.Resource{rules.VolumeIOPS, rules.VolumeThroughput},
 	Recipes: []rules.Recipe{
-		gp3Of(
-			volumeID,
-			nil,
-			rules.Host,
-			rules.Docker,
-		), gp3Of(ofClaim, rules.Tool(claimsVolume), rules.Kubernetes),
+		gp3Of(volumeID, nil, rules.Host, rules.Docker), gp3Of(ofClaim, rules.Tool(claimsVolume), rules.Kubernetes),
 		{
 			Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes},
 			Clouds: []rules.Cloud{rules.Azure, rules.Google, rules.NoCloud},
@@ -396,17 +367,13 @@ var toGP3 = &rules.Remedy{
 }
 
 func gp3Of(volume string, first []rules.Command, places ...rules.Place) rules.Recipe {
-	r := order{}.onEBS(volume, first, rules.AWS, places...)
+	r := order{}.onEBS(volume, first, onAWS, places...)
 	saved := `~/plimsoll-volume-` + volume + `.before`
 	load := load(`TYPE SIZE IOPS MIBS`, saved)
 	r.Do = slices.Concat(load, rules.OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
 		` --volume-type gp3 --iops "$((SIZE * 3 > 16000 ? 16000 : SIZE * 3 > 3000 ? SIZE * 3 : 3000))" --throughput "$((SIZE > 170 ? 250 : 125))"`))
 	r.Undo = slices.Concat(load, ordered(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
 		` --volume-type gp2`, saved))
-	r.Clouds = []rules.Cloud{rules.AWS}
-	r.Notes = nil
-	if len(first) > 0 {
-		r.Notes = append(r.Notes, byClass)
-	}
+	r.Notes = notes(first)
 	return r
 }

@@ -61,6 +61,9 @@ func (st *Stalls) MeetsByChance(condition timeline.Mask) bool {
 	return st.Stall.Any() && st.Comparable(condition) && st.ChanceToMeet(condition) > MaxChance
 }
 
+// PartOfStall is a share of the stalled time for a sentence, which leaves it out if nothing stalled.
+func (st *Stalls) PartOfStall(share float64) Value { return If(st.Stall.Any(), Part(share)) }
+
 // SeverityIn grades a cause like SeverityOf, but never as critical if independent stalls would
 // overlap the condition as much in more than one case in 200.
 func (st *Stalls) SeverityIn(condition timeline.Mask, share float64) Severity {

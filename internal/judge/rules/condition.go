@@ -1,8 +1,6 @@
 package rules
 
-import (
-	"plimsoll/internal/record/timeline"
-)
+import "plimsoll/internal/record/timeline"
 
 // MinAttributable is the share of the stalled time above which a condition is called a cause.
 const MinAttributable = 0.10
@@ -23,10 +21,7 @@ func (r Rule) Condition(input *Case, subject string, cells timeline.Mask) (Findi
 		return Finding{}, false
 	}
 
-	finding := r.Finding(subject)
-	finding.Weight = fraction
-	finding.Severity = input.SeverityOf(fraction)
-	finding.Windows = input.Windows(cells.And(input.Stall.Cells.Widen(1, 1)))
+	finding := r.During(input, subject, fraction, cells.And(input.Stall.Cells.Widen(1, 1)))
 	finding.Evidence = []Evidence{input.Figure("share of time stalled while it held", nil, pIn, "ratio", cells)}
 
 	// With no other time to compare with, the condition may simply be the normal state.
@@ -70,12 +65,17 @@ func (r Rule) Coincides(c *Case, subject string, cells timeline.Mask, of *Signal
 		return Finding{}, nil, false
 	}
 
-	f = r.Finding(subject)
-	f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
-	f.Windows = c.Windows(cells.And(c.Stall.Cells))
+	f = r.During(c, subject, fraction, cells.And(c.Stall.Cells))
 	f.Evidence = []Evidence{c.Figure(during, of, in, "ratio", cells),
 		c.Figure(otherwise, of, out, "ratio", cells.Not())}
 	return f, Values{"share": Part(Share(cells, c.Stall.Cells)), "in": Part(in), "out": Part(out)}, true
+}
+
+// During is a cause that holds in these cells and in a share of the stalled time.
+func (r Rule) During(input *Case, subject string, share float64, cells timeline.Mask) Finding {
+	finding := r.Finding(subject)
+	finding.Weight, finding.Severity, finding.Windows = share, input.SeverityOf(share), input.Windows(cells)
+	return finding
 }
 
 // LessThanCritical lowers critical to warning and leaves other severities alone.

@@ -8,19 +8,11 @@ package rules
 // its data disks. Google's are stackdriver_exporter's: counts per minute. Both report one latency for reads
 // and writes combined.
 func init() {
-	azure := func(metric string) string {
-		return `label_replace(azure_microsoft_compute_` + metric + `, "device", "$1", "resourceName", "(.+)")`
-	}
-	google := func(metric string) string {
-		return `label_replace(stackdriver_gce_instance_compute_googleapis_com_instance_disk_` + metric +
-			`, "device", "$1", "device_name", "(.+)")`
-	}
-
 	const perSecond, bytes,
 		minute = "_operations_sec_average_countpersecond", "_bytes_sec_average_bytespersecond", " / $p"
 	for _, of := range []string{"disks_composite_disk_", "virtualmachines_data_disk_"} {
-		read, write := func(what string) string { return azure(of + "read" + what) },
-			func(what string) string { return azure(of + "write" + what) }
+		read, write := func(what string) string { return azureDisk(of + "read" + what) },
+			func(what string) string { return azureDisk(of + "write" + what) }
 		for of, expr := range map[*Signal]string{
 			DiskReads: read(perSecond), DiskWrites: write(perSecond), DiskOps: write(perSecond) + " + " +
 				read(perSecond),
@@ -31,18 +23,18 @@ func init() {
 	}
 
 	for of, expr := range map[*Signal]string{
-		DiskReads: google("read_ops_count") + minute, DiskWrites: google("write_ops_count") + minute,
-		DiskOps:     "(" + google("write_ops_count") + " + " + google("read_ops_count") + ")" + minute,
-		DiskWritten: google("write_bytes_count") + minute, DiskMoved: "(" + google("write_bytes_count") + " + " +
-			google("read_bytes_count") + ")" + minute,
+		DiskReads: googleDisk("read_ops_count") + minute, DiskWrites: googleDisk("write_ops_count") + minute,
+		DiskOps:     "(" + googleDisk("write_ops_count") + " + " + googleDisk("read_ops_count") + ")" + minute,
+		DiskWritten: googleDisk("write_bytes_count") + minute,
+		DiskMoved:   "(" + googleDisk("write_bytes_count") + " + " + googleDisk("read_bytes_count") + ")" + minute,
 	} {
 		of.Coarse = append(of.Coarse, expr)
 	}
 
 	for _, x := range []struct{ queue, latency string }{
-		{azure("virtualmachines_data_disk_queue_depth_average_count"),
-			azure("virtualmachines_data_disk_latency_average_milliseconds") + " / 1e3"},
-		{google("average_io_queue_depth"), google("average_io_latency") + " / 1e6"},
+		{azureDisk("virtualmachines_data_disk_queue_depth_average_count"),
+			azureDisk("virtualmachines_data_disk_latency_average_milliseconds") + " / 1e3"},
+		{googleDisk("average_io_queue_depth"), googleDisk("average_io_latency") + " / 1e6"},
 	} {
 		DiskQueue.Coarse = append(DiskQueue.Coarse, x.queue)
 		// Neither reports busy time, but the mean queue length is an upper bound on the share of time in
