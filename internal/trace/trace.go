@@ -76,8 +76,7 @@ type session struct {
 	rescanAll  chan struct{}    // requests an immediate scan of the whole target
 	rescanNew  chan struct{}    // requests a scan for new processes
 	lastRescan int64            // when a scan was last requested
-	garbage    garbage
-	known      map[uint32]bool // processes whose files were scanned; owned by run's goroutine
+	known      map[uint32]bool  // processes whose files were scanned; owned by run's goroutine
 	groups     map[uint32]bool
 }
 
@@ -110,7 +109,6 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 
 	tracing.probe, tracing.header.Missing = p, p.Missing
 	defer func() { _ = p.Close() }() // the kernel does the same when the process exits
-	defer tracing.garbage.restore()
 
 	if err := tracing.watch(found); err != nil {
 		return nil, err
@@ -193,7 +191,6 @@ func (s *session) run(ctx context.Context) error {
 		if now-s.lastRescan >= refresh.Nanoseconds() {
 			s.lastRescan = now
 			request(s.rescanNew)
-			s.garbage.adapt()
 		}
 
 		if s.opt.Progress != nil {

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the object
 	"errors"
 	"fmt"
@@ -282,6 +283,6 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 		errs = append(errs, variable.Set(v))
 	}
 
-	spec.Maps["events"].MaxEntries = c.ringBytes()
+	spec.Maps["events"].MaxEntries = cmp.Or(c.ringBytes, ringDefault)
 	return errors.Join(errs...)
 }

@@ -24,9 +24,6 @@ type Config struct {
 	// ByDevice traces calls of all processes on the watched file systems, instead of calls of
 	// chosen processes.
 	ByDevice bool
-	// RingBytes is the size of the ring between kernel and this process, a power of two; 0 means 16
-	// MiB.
-	RingBytes int
 	// All passes on all events. Otherwise Run passes on only what calls that reached half the
 	// threshold may have waited for, and, while there are no such calls, file names and the
 	// latencies of idle disks.
@@ -34,6 +31,9 @@ type Config struct {
 	// checkStacks makes the programs read the stacks they have cached as well, and count those that
 	// differ.
 	checkStacks bool
+	// ringBytes is the size of the ring between kernel and this process, a power of two of at least a page; 0
+	// means 16 MiB.
+	ringBytes uint32
 }
 
 const (
@@ -64,16 +64,6 @@ func (c *Config) spanBits() int { return bits.Len64(c.early()) - 2 }
 // earlySpans is the number of spans in which a younger call may have begun. The extra one accounts
 // for the current span, which is not over yet.
 func (c *Config) earlySpans() uint32 { return uint32((c.early()-1)>>c.spanBits()) + 2 }
-
-func (c *Config) ringBytes() uint32 {
-	n := c.RingBytes
-	if n <= 0 {
-		n = ringDefault
-	}
-	n = max(n, os.Getpagesize())
-	// The kernel only accepts powers of two.
-	return 1 << (bits.Len(uint(n)) - 1)
-}
 
 // A Tracer holds the loaded programs. They are attached unless [Tracer.Detach] was called.
 type Tracer struct {

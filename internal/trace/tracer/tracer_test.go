@@ -108,7 +108,7 @@ func TestOwnSync(t *testing.T) {
 
 // A ring that is too small loses events and counts them.
 func TestLost(t *testing.T) {
-	p := started(t, Config{Slower: 1, RingBytes: os.Getpagesize()})
+	p := started(t, Config{Slower: 1, ringBytes: uint32(os.Getpagesize())})
 	if err := p.Watch([]uint32{uint32(os.Getpid())}, nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -52,11 +52,6 @@ type State struct {
 	typed  string
 }
 
-const (
-	second = time.Second
-	minute = time.Minute
-)
-
 func newState(opt Options) *State {
 	s := &State{live: opt.Feed.Live(), Follow: true, At: opt.At, Sort: opt.View.Sort}
 	if !s.live {
@@ -190,13 +185,13 @@ func (s *State) move(k Key, m *frame.Moment) {
 	at := m.At
 	switch k {
 	case Left:
-		at = at.Add(-second)
+		at = at.Add(-time.Second)
 	case Right:
-		at = at.Add(second)
+		at = at.Add(time.Second)
 	case PgUp:
-		at = at.Add(-minute)
+		at = at.Add(-time.Minute)
 	case PgDn:
-		at = at.Add(minute)
+		at = at.Add(time.Minute)
 	case Home:
 		at = from
 	case End:
@@ -222,7 +217,7 @@ func (s *State) incident(after bool, m *frame.Moment) time.Time {
 		switch {
 		case after && at.After(m.At) && (best.Equal(m.At) || at.Before(best)):
 			best = at
-		case !after && at.Before(m.At.Add(-second)) && (best.Equal(m.At) || at.After(best)):
+		case !after && at.Before(m.At.Add(-time.Second)) && (best.Equal(m.At) || at.After(best)):
 			best = at
 		}
 	}
