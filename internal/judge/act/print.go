@@ -39,12 +39,6 @@ func textOf(v any) string {
 	return ""
 }
 
-// Check reports whether a template of a remedy can be parsed.
-func Check(text string) error {
-	_, err := template.New("remedy").Funcs(functions).Parse(text)
-	return err
-}
-
 func (p printer) text(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text

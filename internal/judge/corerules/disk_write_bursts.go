@@ -95,7 +95,7 @@ func writeBurst(r rules.Rule, input *rules.Case, dev string, full timeline.Mask)
 	}
 	finding.Say("burst", v)
 
-	if longest := longestOf(input, cells); longest > 0 {
+	if longest := input.LongestS(cells); longest > 0 {
 		finding.Say("together", rules.Values{"bytes": rules.Bytes(burst * longest), "for": rules.Seconds(longest)})
 	}
 
@@ -116,16 +116,4 @@ func writeBurst(r rules.Rule, input *rules.Case, dev string, full timeline.Mask)
 	adviseBursts(input, &finding)
 	finding.Advise("who", nil)
 	return finding, true
-}
-
-// longestOf is the length of the longest stretch of cells, in seconds.
-func longestOf(c *rules.Case, cells timeline.Mask) float64 {
-	longest, now := 0, 0
-	for _, in := range cells {
-		if now++; !in {
-			now = 0
-		}
-		longest = max(longest, now)
-	}
-	return float64(longest) * c.Grid.StepSeconds()
 }

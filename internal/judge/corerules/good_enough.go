@@ -12,9 +12,8 @@ import (
 type measuredSync struct {
 	subject   string
 	mean, p99 float64 // seconds; p99 is NaN if it was not measured
-	max       float64
-	inferred  bool // from the rate: the report has no figures for syncs
-	unsynced  bool // nothing shows that the job synced
+	inferred  bool    // from the rate: the report has no figures for syncs
+	unsynced  bool    // nothing shows that the job synced
 	signal    *rules.Signal
 }
 
@@ -33,7 +32,7 @@ func measuredSyncs(input *rules.Case) []measuredSync {
 		}
 
 		x := runs[len(runs)-1]
-		m := measuredSync{subject: "fio job " + job, mean: x.sync, p99: math.NaN(), max: math.NaN(),
+		m := measuredSync{subject: "fio job " + job, mean: x.sync, p99: math.NaN(),
 			signal: rules.FioSyncLatency}
 
 		// The label may have trailing zeros, but 0.999 is another quantile.
@@ -63,7 +62,7 @@ func measuredSyncs(input *rules.Case) []measuredSync {
 	var best *measuredSync
 	for _, t := range input.Signal(rules.BenchSync) {
 		m := measuredSync{subject: t.Labels.Get("benchmark") + ", " + t.Labels.Get("method"),
-			mean: timeline.Max(t.Values), p99: math.NaN(), max: math.NaN(), signal: rules.BenchSync}
+			mean: timeline.Max(t.Values), p99: math.NaN(), signal: rules.BenchSync}
 		if best == nil || t.Labels.Get("method") == "fdatasync" {
 			best = &m
 		}

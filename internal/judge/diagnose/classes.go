@@ -150,13 +150,6 @@ func (h *classes) quantile(counts []float64, all, q float64) float64 {
 	return h.boundsS[len(h.boundsS)-1]
 }
 
-func total(counts []float64) (sum float64) {
-	for _, n := range counts {
-		sum += n
-	}
-	return sum
-}
-
 // series returns percentiles by slot, nil if a slot has too few operations for one, and the number
 // of operations in each slot.
 func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentile) (out []Track,
@@ -173,7 +166,7 @@ func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentil
 	}
 
 	for i, counts := range slots {
-		all := total(counts)
+		all := timeline.Sum(counts)
 		if all <= 0 {
 			continue
 		}
@@ -332,7 +325,7 @@ func slowest(all []*classes, atMost int) []*classes {
 	p99s := map[*classes]float64{}
 	for _, h := range all {
 		counts := h.whole(nil)
-		p99s[h] = h.quantile(counts, total(counts), p99.q)
+		p99s[h] = h.quantile(counts, timeline.Sum(counts), p99.q)
 	}
 	ranked := slices.Clone(all)
 	slices.SortStableFunc(ranked, func(a, b *classes) int { return cmp.Compare(p99s[b], p99s[a]) })

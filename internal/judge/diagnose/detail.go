@@ -232,7 +232,7 @@ func (h *classes) spread(c *rules.Case) *Spread {
 	out, slot := newSpread(c, h.called(), h.boundsS)
 	out.Signal = h.signal.Name
 	out.Operations = h.slots(c.Grid, slot)
-	if stalled := h.whole(c.Stall.Cells); partlyStalled(total(stalled), total(h.whole(nil))) {
+	if stalled := h.whole(c.Stall.Cells); partlyStalled(timeline.Sum(stalled), timeline.Sum(h.whole(nil))) {
 		out.Stalled = stalled
 	}
 	return out

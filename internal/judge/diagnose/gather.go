@@ -73,37 +73,9 @@ type leaves struct {
 	thin bool
 }
 
-// Gauge implements [timeline.Leaves].
-func (l leaves) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
-	return collected(l.EachGauge, sel)
-}
-
-// Rate implements [timeline.Leaves].
-func (l leaves) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
-	return collected(l.EachRate, sel)
-}
-
-func collected(each func(*parser.VectorSelector, func(timeline.Track) error) error,
-	sel *parser.VectorSelector) (out []timeline.Track, err error) {
-	err = each(sel, func(t timeline.Track) error {
-		out = append(out, t)
-		return nil
-	})
-	return out, err
-}
-
-// EachGauge implements [timeline.Streamer].
-func (l leaves) EachGauge(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
-	return l.each(sel, false, visit)
-}
-
-// EachRate implements [timeline.Streamer].
-func (l leaves) EachRate(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
-	return l.each(sel, true, visit)
-}
-
-// each puts one series after the other on the grid, so that only the samples of one are in memory.
-func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeline.Track) error) error {
+// Each implements [timeline.Leaves]. It puts one series after the other on the grid, so that only the
+// samples of one are in memory.
+func (l leaves) Each(sel *parser.VectorSelector, counter bool, visit func(timeline.Track) error) error {
 	var (
 		open    bool
 		of      labels.Labels

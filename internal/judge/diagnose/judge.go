@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"plimsoll/internal/judge/rules"
@@ -18,24 +19,24 @@ import (
 // derived resolves a condition's selectors to signals.
 type derived struct{ s *signals }
 
-func (d derived) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
-	var out []timeline.Track
+// Each implements [timeline.Leaves].
+func (d derived) Each(sel *parser.VectorSelector, counter bool, visit func(timeline.Track) error) error {
+	if counter {
+		return fmt.Errorf("signal %s is not a counter", sel.Name)
+	}
+
 	for _, t := range d.s.tracks[sel.Name] {
-		matches := true
-		for _, m := range sel.LabelMatchers {
-			if m.Name != model.MetricNameLabel && !m.Matches(t.Labels.Get(m.Name)) {
-				matches = false
-			}
+		other := func(m *labels.Matcher) bool {
+			return m.Name != model.MetricNameLabel && !m.Matches(t.Labels.Get(m.Name))
 		}
-		if matches {
-			out = append(out, t)
+		if slices.ContainsFunc(sel.LabelMatchers, other) {
+			continue
+		}
+		if err := visit(t); err != nil {
+			return err
 		}
 	}
-	return out, nil
-}
-
-func (d derived) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
-	return nil, fmt.Errorf("signal %s is not a counter", sel.Name)
+	return nil
 }
 
 // holds evaluates a rule's condition over the signals of a recording.

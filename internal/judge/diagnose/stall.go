@@ -176,15 +176,7 @@ const mostWaiting = 4
 // outwaits reports whether both stalled, nearly all of the waiting is in s, and s stalled for at
 // least as long as best. If a device serves 88 reads for every 6 writes, its reads stall.
 func outwaits(s, best rules.Stall) bool {
-	waited := func(x rules.Stall) (sum float64) {
-		for k, w := range x.Waiting {
-			if x.Cells[k] && !math.IsNaN(w) {
-				sum += w
-			}
-		}
-		return sum
-	}
-
+	waited := func(x rules.Stall) float64 { return timeline.Sum(timeline.At(x.Waiting, x.Cells)) }
 	known := s.Waiting != nil && best.Waiting != nil && s.Any() && best.Any()
 
 	return known && s.AsSampled().Count() >= best.AsSampled().Count() && waited(s) >= mostWaiting*waited(best)

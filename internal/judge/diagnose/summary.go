@@ -26,12 +26,7 @@ func summarise(c *rules.Case, watchedS float64) StallSummary {
 		out.MostS = min(out.MostS, max(watchedS, out.Seconds))
 	}
 
-	eps := cells.Episodes()
-	out.Episodes = len(eps)
-
-	for _, e := range eps {
-		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
-	}
+	out.Episodes, out.LongestS = len(cells.Episodes()), c.LongestS(cells)
 
 	// A stall that pauses for a few seconds is one stall: counting its parts would shorten the period.
 	out.PeriodS = c.Period(cells.Close(c.Cells(5 * time.Second)))

@@ -129,12 +129,10 @@ func selectorText(server *recording.Server) string {
 	return ""
 }
 
-// engineSets are the label sets of one engine's anchors.
-type engineSets []labels.Labels
-
+// anchorSets are the label sets of the anchors, by engine.
 func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
-	pack *rules.Pack) ([]engineSets, error) {
-	var out []engineSets
+	pack *rules.Pack) ([][]labels.Labels, error) {
+	var out [][]labels.Labels
 	addSets := func(metrics []string) error {
 		have := slices.DeleteFunc(slices.Clone(metrics),
 			func(n string) bool { return !slices.Contains(c.Metrics, n) })
@@ -143,7 +141,7 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
 		}
 		sets, err := server.LabelSets(ctx, have...)
 		if err == nil && len(sets) > 0 {
-			out = append(out, engineSets(sets))
+			out = append(out, sets)
 		}
 		return err
 	}
@@ -183,7 +181,7 @@ var candidates = [][]string{
 
 // choose returns the first candidate whose labels every anchor has and that leaves one instance of
 // an engine in each group.
-func choose(all []engineSets) []string {
+func choose(all [][]labels.Labels) []string {
 	for _, by := range candidates {
 		if fits(all, by) {
 			return by
@@ -192,7 +190,7 @@ func choose(all []engineSets) []string {
 	return []string{Host}
 }
 
-func fits(all []engineSets, by []string) bool {
+func fits(all [][]labels.Labels, by []string) bool {
 	for _, e := range all {
 		of := map[string]string{} // by name: the instance
 		for _, l := range e {
@@ -233,7 +231,7 @@ func nameOf(l labels.Labels, by []string) string {
 }
 
 // group groups the anchors' label sets into databases.
-func (c *Census) group(all []engineSets) error {
+func (c *Census) group(all [][]labels.Labels) error {
 	members := map[string]*Member{}
 	without := 0
 	for _, e := range all {

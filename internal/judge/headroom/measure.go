@@ -124,17 +124,12 @@ func median(values []float64) float64 {
 // bursts are the times at the limit.
 func (r *resource) bursts(c *rules.Case, ratios []float64) *Bursts {
 	at := timeline.Where(ratios, func(x float64) bool { return x >= atLimit })
-	episodes := at.Episodes()
-	if len(episodes) == 0 {
+	if at.Count() == 0 {
 		return nil
 	}
-	out := &Bursts{Seconds: c.Seconds(at), Episodes: len(episodes),
-		PeriodS: c.Period(at.Close(c.Cells(2 * time.Second)))}
-	for _, e := range episodes {
-		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
-	}
-	out.MinuteRatio = highestMean(ratios, c.Cells(time.Minute))
-	return out
+	return &Bursts{Seconds: c.Seconds(at), Episodes: len(at.Episodes()), LongestS: c.LongestS(at),
+		PeriodS:     c.Period(at.Close(c.Cells(2 * time.Second))),
+		MinuteRatio: highestMean(ratios, c.Cells(time.Minute))}
 }
 
 // highestMean is the highest mean of the given number of consecutive values, at least half of them

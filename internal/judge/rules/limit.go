@@ -22,8 +22,6 @@ type Limit struct {
 	SoldIOPS, SoldThroughput string
 	// Saturated marks the cells in which the device was never idle and requests queued.
 	Saturated timeline.Mask
-	// RequestBytes is the median request size there; NaN if unknown.
-	RequestBytes float64
 }
 
 // Limits returns the ceilings of all devices with a busy share and a queue length, in the order of
@@ -38,7 +36,7 @@ func (sig *Signals) Limits() []Limit {
 		}
 
 		k := FindCeiling(sig, timeline.Track{Labels: t.Labels, Values: Within(t.Values, full)}, nil)
-		l := Limit{Device: dev, Saturated: k.Saturated, RequestBytes: k.RequestBytes}
+		l := Limit{Device: dev, Saturated: k.Saturated}
 		if k.HasIOPS {
 			l.IOPS, l.Counts = &k.Iops, strings.TrimSpace(k.KindOfOps())
 			limit, _ := SoldIOPS(k.Iops.Level)

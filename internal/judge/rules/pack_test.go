@@ -74,8 +74,7 @@ func TestSignals(t *testing.T) {
 // nothing is a source without any series.
 type nothing struct{}
 
-func (nothing) Gauge(*parser.VectorSelector) ([]timeline.Track, error) { return nil, nil }
-func (nothing) Rate(*parser.VectorSelector) ([]timeline.Track, error)  { return nil, nil }
+func (nothing) Each(*parser.VectorSelector, bool, func(timeline.Track) error) error { return nil }
 
 // Every metric that a signal reads is one that the sources keep.
 func TestWantedCoversSignals(t *testing.T) {

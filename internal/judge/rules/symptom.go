@@ -39,17 +39,11 @@ func SymptomRule(id, title, when, cause string) Rule {
 
 func (r Rule) symptomFinding(input *Case, stall Stall) Finding {
 	finding := r.Finding(stall.Subject)
-	eps := stall.AsSampled().Episodes()
-	stalled, seen := input.Seconds(stall.AsSampled()), input.Seconds(stall.Observed)
-
-	longest := 0.0
-	for _, e := range eps {
-		longest = max(longest, float64(e.Cells())*input.Grid.StepSeconds())
-	}
-
+	cells := stall.AsSampled()
+	stalled, seen := input.Seconds(cells), input.Seconds(stall.Observed)
 	finding.Say("stalled", Values{"stalled": Seconds(stalled), "watched": Seconds(seen),
 		"share":    Part(stalled / seen),
-		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
+		"episodes": Things(len(cells.Episodes()), "episode"), "longest": Seconds(input.LongestS(cells))})
 	if stall.Combined {
 		finding.Entitle("combined title", nil)
 		finding.Explain("combined cause", nil)

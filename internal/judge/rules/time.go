@@ -70,6 +70,15 @@ func (t Time) Windows(m timeline.Mask) []Span {
 	return out
 }
 
+// LongestS is the length of a mask's longest episode in seconds.
+func (t Time) LongestS(m timeline.Mask) float64 {
+	longest := 0
+	for _, e := range m.Episodes() {
+		longest = max(longest, e.Cells())
+	}
+	return float64(longest) * t.Grid.StepSeconds()
+}
+
 // Only long episodes count as recurrences. Episodes shorter than this share of the longest are
 // noise between them.
 const recurringLength = 0.25

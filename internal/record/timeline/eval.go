@@ -13,10 +13,10 @@ import (
 
 // Leaves provide the series of an expression.
 type Leaves interface {
-	// Gauge returns the series that a selector matches, on the grid.
-	Gauge(sel *parser.VectorSelector) ([]Track, error)
-	// Rate returns their rates per second and interval, on the grid.
-	Rate(sel *parser.VectorSelector) ([]Track, error)
+	// Each visits the series that a selector matches, on the grid: those of counters as rates per second and
+	// interval. An aggregation then never holds all of its input series: the CPU seconds of 192 CPUs by
+	// mode are 1,900 series.
+	Each(sel *parser.VectorSelector, counter bool, visit func(Track) error) error
 }
 
 // ErrUnsupported is wrapped by the errors of [Eval] for PromQL outside the subset. The caller can

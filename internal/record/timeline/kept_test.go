@@ -60,15 +60,15 @@ func TestPeriodChanges(t *testing.T) {
 // classes are the buckets of a histogram at one time.
 type classes map[string]float64
 
-func (c classes) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) { return c.Gauge(sel) }
-
-func (c classes) Gauge(*parser.VectorSelector) (out []timeline.Track, err error) {
+func (c classes) Each(_ *parser.VectorSelector, _ bool, visit func(timeline.Track) error) error {
 	for _, le := range []string{"0.01", "0.02", "0.04", "0.08", "+Inf"} {
 		if x, ok := c[le]; ok {
-			out = append(out, timeline.Track{Labels: labels.FromStrings("le", le), Values: []float64{x}})
+			if err := visit(timeline.Track{Labels: labels.FromStrings("le", le), Values: []float64{x}}); err != nil {
+				return err
+			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // A bucket without a value is ignored: it neither hides those below it nor makes its bound the

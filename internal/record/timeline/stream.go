@@ -7,15 +7,6 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// A Streamer is Leaves that can return one series at a time. An aggregation then never holds all of
-// its input series: the CPU seconds of 192 CPUs by mode are 1,900 series.
-type Streamer interface {
-	// EachGauge visits the series that Gauge returns, in order of the labels.
-	EachGauge(sel *parser.VectorSelector, visit func(Track) error) error
-	// EachRate visits the series that Rate returns, in order of the labels.
-	EachRate(sel *parser.VectorSelector, visit func(Track) error) error
-}
-
 // heldCellsMax bounds the cells of all series that one expression holds at a time: 0.8 GB.
 const heldCellsMax = 100_000_000
 
@@ -57,32 +48,13 @@ func (ev *evaluator) leafOf(e parser.Expr) (*leaf, error) {
 // eachOf visits the series of a leaf.
 func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
 	drop := grouping(nil, false)
-	apply := func(t Track) error {
+	return ev.l.Each(f.sel, f.counter, func(t Track) error {
 		t.Labels = drop(t.Labels)
 		if f.then != nil {
 			t.Values = f.then(t.Values)
 		}
 		return visit(t)
-	}
-
-	if s, ok := ev.l.(Streamer); ok {
-		if f.counter {
-			return s.EachRate(f.sel, apply)
-		}
-		return s.EachGauge(f.sel, apply)
-	}
-
-	of := ev.l.Gauge
-	if f.counter {
-		of = ev.l.Rate
-	}
-
-	tracks, err := of(f.sel)
-	if err != nil {
-		return err
-	}
-
-	return visitTracks(tracks, apply)
+	})
 }
 
 // collect returns all series of a leaf.
@@ -112,11 +84,7 @@ func (ev *evaluator) each(e parser.Expr, visit func(Track) error) error {
 	if err != nil {
 		return err
 	}
-	return visitTracks(v.tracks, visit)
-}
-
-func visitTracks(tracks []Track, visit func(Track) error) error {
-	for _, t := range tracks {
+	for _, t := range v.tracks {
 		if err := visit(t); err != nil {
 			return err
 		}

@@ -12,21 +12,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// oneByOne provides many series, each only while it is visited. It cannot return all of them.
+// oneByOne provides many series, each only while it is visited.
 type oneByOne struct {
-	t      *testing.T
 	series int
 	values func(i int) []float64
 }
 
-func (o oneByOne) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
-	o.t.Fatalf("all series of %s were collected", sel)
-	return nil, nil
-}
-
-func (o oneByOne) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) { return o.Gauge(sel) }
-
-func (o oneByOne) EachGauge(_ *parser.VectorSelector, visit func(timeline.Track) error) error {
+func (o oneByOne) Each(_ *parser.VectorSelector, _ bool, visit func(timeline.Track) error) error {
 	for i := range o.series {
 		t := timeline.Track{Labels: labels.FromStrings("__name__", "x", "cpu", fmt.Sprint(i), "mode", []string{"idle", "user"}[i%2]), Values: o.values(i)}
 		if err := visit(t); err != nil {
@@ -34,10 +26,6 @@ func (o oneByOne) EachGauge(_ *parser.VectorSelector, visit func(timeline.Track)
 		}
 	}
 	return nil
-}
-
-func (o oneByOne) EachRate(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
-	return o.EachGauge(sel, visit)
 }
 
 func evalText(t *testing.T, g timeline.Grid, text string, l timeline.Leaves) ([]timeline.Track, error) {
@@ -54,7 +42,7 @@ func evalText(t *testing.T, g timeline.Grid, text string, l timeline.Leaves) ([]
 func TestAggregationHoldsOneSeries(t *testing.T) {
 	g := timeline.Grid{StepMs: 1000, N: 100_000}
 	shared := make([]float64, g.N)
-	l := oneByOne{t, 2000, func(i int) []float64 {
+	l := oneByOne{2000, func(i int) []float64 {
 		shared[0] = float64(i)
 		return shared
 	}}
@@ -87,7 +75,7 @@ func TestAggregationHoldsOneSeries(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	g := timeline.Grid{StepMs: 1000, N: 1_000_000}
 	shared := make([]float64, g.N)
-	l := oneByOne{t, 150, func(int) []float64 { return shared }}
+	l := oneByOne{150, func(int) []float64 { return shared }}
 	if _, err := evalText(t, g, `x / on (cpu) x`, l); !errors.Is(err, timeline.ErrTooLarge) {
 		t.Errorf("300 series of a million cells: %v, want %v", err, timeline.ErrTooLarge)
 	}
