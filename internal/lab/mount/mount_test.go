@@ -408,7 +408,7 @@ func TestDetached(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for end := time.Now().Add(10 * time.Second); states[0].Alive() && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); states[0].Alive() && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 }

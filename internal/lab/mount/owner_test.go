@@ -126,9 +126,15 @@ func TestOwnerIsKilled(t *testing.T) {
 	}
 
 	_ = owner.Wait() // its error is the signal
+	// The daemon sees the end of its owner. It removes its record last.
 	var left []string
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if left = changed(before, machine(t, Root), device); len(left) == 0 {
+		left = changed(before, machine(t, Root), device)
+		states, err := os.ReadDir(Root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) == 0 && len(states) == 0 {
 			break
 		}
 	}
