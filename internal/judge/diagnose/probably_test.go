@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -45,12 +46,44 @@ func TestCheckpointsNextToOtherCauses(t *testing.T) {
 		want     bool
 	}{
 		{[]Finding{capped}, 2, true},
+		{[]Finding{capped}, 1, false},        // checkpoints run 43 % of the time, so one stall says little
 		{[]Finding{capped}, 4, false},        // chance is excluded, so other reasons spoke against it
 		{[]Finding{capped, burst}, 2, false}, // a rule judged it
 	} {
 		got := why(c.findings, StallSummary{Seconds: 14, Of: 75, Episodes: c.episodes}, nil, account)
 		if strings.Contains(got, says) != c.want || strings.Contains(got, "Checkpoints may") != c.want {
 			t.Errorf("%d findings, %d stalls: %q", len(c.findings), c.episodes, got)
+		}
+	}
+}
+
+// Stalls that have nothing to do with checkpoints are seldom said to be started by them.
+func TestCheckpointsByChance(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	capped := []Finding{{Rule: "disk/iops-capped", Kind: Cause, Severity: Critical, Title: "The IOPS cap binds", Weight: 1}}
+
+	const recordings = 2000
+	for _, running := range []float64{0.05, 0.15, 0.24, 0.3, 0.5, 0.7} {
+		for episodes := 1; episodes <= 6; episodes++ {
+			said := 0
+			for range recordings {
+				within := 0
+				for range episodes {
+					if random.Float64() < running {
+						within++
+					}
+				}
+
+				share := Share{Share: duringCheckpoint, Seconds: float64(within), Of: float64(episodes), Note: wallClockNote, Otherwise: running}
+				stalls := StallSummary{Seconds: share.Of, Of: 100 * share.Of, Episodes: episodes}
+				if strings.Contains(why(capped, stalls, nil, []Share{share}), "Checkpoints may") {
+					said++
+				}
+			}
+
+			if got := float64(said) / recordings; got > mayStart+0.03 {
+				t.Errorf("%d stalls, checkpoints run %.0f %% of the time: said for %.0f %% of the recordings", episodes, 100*running, 100*got)
+			}
 		}
 	}
 }
