@@ -58,9 +58,11 @@ func newExampleWork(t *testing.T) *exampleWork {
 		write(name, string(text))
 		if name == "telemetry.yaml" {
 			write("my-scenario.yaml", string(text))
-			short := regexp.MustCompile(`(?m)^run: .*`).ReplaceAll(text, []byte("run: {duration: 90s, warmup: 30s}"))
-			write(name, string(short))
-			write("examples/scenarios/telemetry.yaml", string(short))
+			// Two checkpoints are enough here: a plan simulates dozens of layouts.
+			short := regexp.MustCompile(`(?m)^run: .*`).ReplaceAllString(string(text), "run: {duration: 45s, warmup: 15s}")
+			short = strings.Replace(short, "checkpoint: 60s", "checkpoint: 20s", 1)
+			write(name, short)
+			write("examples/scenarios/telemetry.yaml", short)
 		}
 	}
 
