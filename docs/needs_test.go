@@ -225,8 +225,10 @@ func newSandbox(t *testing.T) *sandbox {
 			t.Fatal(err)
 		}
 		if from == scenario {
-			// A plan simulates it for each layout. That the commands run does not depend on how long it is.
-			text = runLine.ReplaceAll(text, []byte("run: {duration: 90s, warmup: 30s}"))
+			// A plan simulates it for each layout. That the commands run does not depend on how long it is: two
+			// checkpoints are enough.
+			text = runLine.ReplaceAll(text, []byte("run: {duration: 45s, warmup: 15s}"))
+			text = bytes.Replace(text, []byte("checkpoint: 60s"), []byte("checkpoint: 20s"), 1)
 		}
 		if err := os.WriteFile(filepath.Join(b.template, name), text, 0o644); err != nil {
 			t.Fatal(err)
