@@ -25,14 +25,12 @@ func corrupt() rules.Rule {
 			NoCommand: "a person must decide which copy is right: if no majority of the hashes agrees, restore a snapshot"}}}
 
 	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		var out []rules.Finding
-		for _, t := range held {
-			cells := timeline.Known(t.Values)
+		return eachMember(held, func(t timeline.Track, inst string, cells timeline.Mask) (rules.Finding, bool) {
 			if cells.Count() == 0 {
-				continue
+				return rules.Finding{}, false
 			}
 
-			f := rule.Finding(rules.InstanceOf("etcd", t.Labels.Get("instance")))
+			f := rule.Finding(rules.InstanceOf("etcd", inst))
 			f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
 
 			// One page has no times: it shows only that the alarm is raised.
@@ -46,9 +44,8 @@ func corrupt() rules.Rule {
 			f.Evidence = []rules.Evidence{c.Figure("members with the alarm CORRUPT", CorruptAlarm,
 				timeline.Max(t.Values), "", cells)}
 			f.Advise("compare", nil)
-			out = append(out, f)
-		}
-		return out
+			return f, true
+		})
 	}
 
 	return rule

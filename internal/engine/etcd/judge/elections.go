@@ -251,6 +251,17 @@ func anyHeld(c *rules.Case, held []timeline.Track) timeline.Mask {
 	return cells
 }
 
+// eachMember judges the members in turn, each with its track and the cells in which that has a value.
+func eachMember(all []timeline.Track, judge func(t timeline.Track, instance string,
+	cells timeline.Mask) (rules.Finding, bool)) (out []rules.Finding) {
+	for _, t := range all {
+		if f, ok := judge(t, t.Labels.Get("instance"), timeline.Known(t.Values)); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // restarts counts decreases of the leader change counter, which starts at zero with the process.
 func restarts(c *rules.Case) (n float64) {
 	for _, t := range c.Signal(LeaderChangesSeen) {

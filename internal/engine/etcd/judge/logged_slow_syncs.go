@@ -33,9 +33,7 @@ func loggedSlowSyncs() rules.Rule {
 			"metrics":    "The metrics of the same member cover all syncs: see those findings for how slow they are usually.",
 		},
 		Advice: map[string]rules.Advice{
-			"apart": {Summary: "Put etcd's WAL (--wal-dir) on a separate volume",
-				Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
-				Do: []*rules.Remedy{rules.LogApart}},
+			"apart": apartAdvice,
 			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe",
 				Expect:    "each fdatasync is as fast as the device",
 				TradeOff:  "io2 costs 0.065 USD per IOPS a month; local NVMe is lost with the instance",

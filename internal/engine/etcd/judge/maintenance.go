@@ -41,21 +41,16 @@ func compactionPauses() rules.Rule {
 		}}
 
 	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		var out []rules.Finding
-		for _, h := range held {
-			inst := h.Labels.Get("instance")
-			cells := timeline.Known(h.Values)
+		return eachMember(held, func(h timeline.Track, inst string, cells timeline.Mask) (rules.Finding, bool) {
 			long := math.Round(timeline.Sum(h.Values) * c.Grid.StepSeconds())
 			share := timeline.Mean(timeline.At(c.For(CompactionPauseTime, "instance", inst), cells))
 
 			// A coarse grid averages the share away: there the number of pauses decides.
 			if long < longPauses || !(share >= pausedTime || c.Grid.Step() >= oneBurst) {
-				continue
+				return rules.Finding{}, false
 			}
-			out = append(out, pauseFinding(rule, c, inst, cells, long, share))
-		}
-
-		return out
+			return pauseFinding(rule, c, inst, cells, long, share), true
+		})
 	}
 
 	return rule
@@ -120,10 +115,7 @@ func snapshotSent() rules.Rule {
 		}}
 
 	rule.Judge = func(input *rules.Case, held []timeline.Track) []rules.Finding {
-		var out []rules.Finding
-		for _, h := range held {
-			inst := h.Labels.Get("instance")
-			cells := timeline.Known(h.Values)
+		return eachMember(held, func(_ timeline.Track, inst string, cells timeline.Mask) (rules.Finding, bool) {
 			finding := rule.Finding(rules.InstanceOf("etcd", inst))
 			finding.Severity, finding.Windows = rules.Info, input.Windows(cells)
 
@@ -152,10 +144,8 @@ func snapshotSent() rules.Rule {
 				finding.Advise("once", nil)
 			}
 
-			out = append(out, finding)
-		}
-
-		return out
+			return finding, true
+		})
 	}
 
 	return rule

@@ -27,8 +27,6 @@ func missesCriterion() rules.Rule {
 			Expect:    "fdatasync takes only as long as the device does",
 			TradeOff:  "the volume's price; local NVMe is lost with the instance",
 			NoCommand: "changing the kind of volume means adding a new member: plimsoll plan and emit write the steps"},
-		"apart": {Summary: "Put etcd's WAL (--wal-dir) on a separate volume",
-			Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
-			Do: []*rules.Remedy{rules.LogApart}},
+		"apart": apartAdvice,
 	})
 }

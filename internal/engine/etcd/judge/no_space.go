@@ -41,24 +41,20 @@ func noSpace() rules.Rule {
 		}}
 
 	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		var out []rules.Finding
-		for _, t := range c.Signal(DatabaseSize) {
-			if f, ok := noSpaceFinding(rule, c, t); ok {
-				out = append(out, f)
-			}
-		}
-		return out
+		return eachMember(c.Signal(DatabaseSize),
+			func(size timeline.Track, inst string, _ timeline.Mask) (rules.Finding, bool) {
+				return noSpaceFinding(rule, c, size.Values, inst)
+			})
 	}
 
 	return rule
 }
 
-func noSpaceFinding(r rules.Rule, input *rules.Case, size timeline.Track) (rules.Finding, bool) {
-	inst := size.Labels.Get("instance")
+func noSpaceFinding(r rules.Rule, input *rules.Case, size []float64, inst string) (rules.Finding, bool) {
 	quota, alarm := input.For(Quota, "instance", inst), input.For(NoSpaceAlarm, "instance", inst)
 
 	full := make(timeline.Mask, input.Grid.N)
-	for k, x := range size.Values {
+	for k, x := range size {
 		full[k] = quota != nil && x >= quota[k]
 	}
 
@@ -70,7 +66,7 @@ func noSpaceFinding(r rules.Rule, input *rules.Case, size timeline.Track) (rules
 	finding := r.Finding(rules.InstanceOf("etcd", inst))
 	finding.Severity, finding.Foremost, finding.Weight = rules.Critical, true, 1
 	finding.Say("not the disk", nil)
-	at, most := timeline.Max(timeline.At(size.Values, cells)), timeline.Max(timeline.At(quota, cells))
+	at, most := timeline.Max(timeline.At(size, cells)), timeline.Max(timeline.At(quota, cells))
 
 	v := rules.Values{"size": rules.Bytes(at), "quota": rules.Bytes(most),
 		"for": rules.Seconds(input.Seconds(full))}

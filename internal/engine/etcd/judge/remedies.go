@@ -33,6 +33,10 @@ const (
 
 var hosted = rules.Recipe{Places: rules.Services, None: providers}
 
+// inconsistent is why some versions must not defragment (etcd's announcement of November 2022).
+var inconsistent = rules.Recipe{From: "3.5", Before: "3.5.6",
+	None: "if 3.5.0 to 3.5.5 crashes while defragmenting, the member's data can become inconsistent: upgrade to 3.5.6 or later first"}
+
 // moveLeader moves leadership off the slow member. Only the leader accepts the request.
 var moveLeader = &rules.Remedy{Name: "move-leader", Title: "Move leadership off the slow member",
 	Recipes: []rules.Recipe{hosted,
@@ -59,12 +63,9 @@ func follows(led float64) rules.Value {
 	return "" // it leads, or no source reports it
 }
 
-// defragment returns the file's free pages to the file system. In 3.5.0 to 3.5.5 a crash during it
-// could leave a member's data inconsistent (etcd's announcement of November 2022).
+// defragment returns the file's free pages to the file system.
 var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backend, one member at a time",
-	Recipes: []rules.Recipe{hosted,
-		{From: "3.5", Before: "3.5.6",
-			None: "if 3.5.0 to 3.5.5 crashes while defragmenting, the member's data can become inconsistent: upgrade to 3.5.6 or later first"},
+	Recipes: []rules.Recipe{hosted, inconsistent,
 		{Look: rules.Ask(status),
 			// It is refused if a member is down: without this one, too, the cluster may have no majority.
 			Do:     rules.Ask(healthy, `--endpoints={{ask "" "MEMBER" "the endpoint of one member, that of the leader last"}} defrag --command-timeout=60s`),
@@ -81,9 +82,7 @@ var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backen
 // disarm follows etcd's maintenance page after NOSPACE: compact, defragment, disarm. A member that
 // refuses writes still accepts all three.
 var disarm = &rules.Remedy{Name: "disarm-no-space", Title: "Make room and disarm the NOSPACE alarm",
-	Recipes: []rules.Recipe{hosted,
-		{From: "3.5", Before: "3.5.6",
-			None: "if 3.5.0 to 3.5.5 crashes while defragmenting, the member's data can become inconsistent: upgrade to 3.5.6 or later first"},
+	Recipes: []rules.Recipe{hosted, inconsistent,
 		{Look: rules.Ask("alarm list", status, "endpoint status -w json"),
 			Do: rules.Ask(`compact {{ask "" "REVISION" "the revision that endpoint status -w json shows"}}`,
 				"defrag --cluster --command-timeout=60s", "alarm disarm"),
@@ -115,6 +114,11 @@ var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Put etcd's WAL on a
 	Money: "one more volume per member",
 	Wait:  10 * time.Minute, Until: "the member has caught up",
 }
+
+// apartAdvice is what several rules advise.
+var apartAdvice = rules.Advice{Summary: "Put etcd's WAL (--wal-dir) on a separate volume",
+	Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
+	Do: []*rules.Remedy{rules.LogApart}}
 
 // remedies maps engine-neutral remedies to etcd's.
 var remedies = map[*rules.Remedy]*rules.Remedy{rules.LogApart: walApart}

@@ -49,21 +49,16 @@ func slowApply() rules.Rule {
 		}}
 
 	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		var out []rules.Finding
-		for _, h := range held {
-			if f, ok := slowApplyFinding(rule, c, h); ok {
-				out = append(out, f)
-			}
-		}
-		return out
+		return eachMember(held, func(_ timeline.Track, inst string, cells timeline.Mask) (rules.Finding, bool) {
+			return slowApplyFinding(rule, c, inst, cells)
+		})
 	}
 
 	return rule
 }
 
-func slowApplyFinding(r rules.Rule, input *rules.Case, held timeline.Track) (rules.Finding, bool) {
-	inst := held.Labels.Get("instance")
-	cells := timeline.Known(held.Values)
+func slowApplyFinding(r rules.Rule, input *rules.Case, inst string,
+	cells timeline.Mask) (rules.Finding, bool) {
 	slow := math.Round(timeline.Sum(timeline.At(input.For(SlowApplies, "instance", inst),
 		cells)) * input.Grid.StepSeconds())
 	if slow < minSlowApplies || rules.Share(cells,

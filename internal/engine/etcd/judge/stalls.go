@@ -5,9 +5,6 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// fsyncFloorS is the fdatasync latency above which the WAL may be stalled: etcd's own criterion.
-const fsyncFloorS = 0.010
-
 // fsyncCeilingS is the fdatasync latency above which the WAL is always stalled. A write waits on
 // average for half of the sync in progress and then for its own: 1.5 syncs.
 const fsyncCeilingS = rules.StallCeilingS / 1.5
@@ -17,9 +14,6 @@ var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCo
 	ProposalsPending, ProposalsCommitted, ProposalsApplied, Defragmenting, DefragmentTime,
 	loggedSyncs.Running, loggedSyncs.Count, loggedSyncs.Longest, loggedWrites.Running, loggedWrites.Count,
 	loggedWrites.Longest}
-
-// commitFloorS is the equivalent of fsyncFloorS for backend commits.
-const commitFloorS = 0.025
 
 // waiting finds the time in which proposals waited on a member while few were applied, whatever the
 // disk did: an election, a defragmentation, a member without CPU. Many pending proposals that are
@@ -74,7 +68,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	var out []rules.Stall
 	for _, t := range sig.Signal(WALFsyncTime) {
 		member := t.Labels.Get("instance")
-		out = append(out, rules.Found(rules.ByLatencyUpTo(sig.Time, fsyncFloorS, fsyncCeilingS,
+		out = append(out, rules.Found(rules.ByLatencyUpTo(sig.Time, fsyncCriterionS, fsyncCeilingS,
 			rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
 				Class: rules.Syncing, IsDatabase: true, OfLog: true, Waiting: t.Values,
 				Ops:    sig.For(WALFsyncs, "instance", member),
@@ -84,7 +78,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 
 	for _, t := range sig.Signal(BackendCommitTime) {
 		member := t.Labels.Get("instance")
-		out = append(out, rules.Found(rules.ByLatency(sig.Time, commitFloorS,
+		out = append(out, rules.Found(rules.ByLatency(sig.Time, commitCriterionS,
 			rules.Stall{Rule: "etcd/backend-commit-slow", Subject: rules.SubjectOn("etcd backend commits", member),
 				Class:      rules.Committing,
 				IsDatabase: true, OfLog: true, Aside: true, Waiting: t.Values,

@@ -17,9 +17,7 @@ func walFsyncSlow() rules.Rule {
 			"device":       "Meanwhile no device had a queue: the device itself takes that long for each sync.",
 		}),
 		Advice: map[string]rules.Advice{
-			"apart": {Summary: "Put etcd's WAL (--wal-dir) on a separate volume",
-				Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
-				Do: []*rules.Remedy{rules.LogApart}},
+			"apart": apartAdvice,
 			"see": {Summary: "See {{.see}}", Expect: "syncs take only as long as the device does",
 				TradeOff: "see that finding", NoCommand: otherFinding},
 			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help",

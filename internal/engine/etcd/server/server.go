@@ -225,10 +225,8 @@ func (s *Server) Stop(ctx context.Context) error {
 
 // pause waits, but not longer than the context.
 func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

@@ -56,7 +56,7 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 					w.add(lab.Cycle{From: ended.Add(-took), To: ended})
 				}
 				last = began
-			} else if denied(err) {
+			} else if hasCode(err, noPrivilege) {
 				break // without the privilege checkpoints are not visible
 			}
 		}

@@ -27,9 +27,6 @@ const (
 	// connectWithin is how long connecting may take. The server has to fork for it, which may
 	// stall.
 	connectWithin = 30 * time.Second
-	// uniqueViolation is the error for a key that already exists (PostgreSQL 15 documentation,
-	// appendix A).
-	uniqueViolation = "23505"
 )
 
 // A dialer connects to a server. The server's statistics show name as the application.
@@ -120,7 +117,7 @@ func (l *link) do(ctx context.Context, op *lab.Op, mean units.Size) error {
 		return err
 	case workload.Insert:
 		err := l.insert(ctx)
-		if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == uniqueViolation {
+		if hasCode(err, uniqueViolation) {
 			_, err = l.update(ctx) // an update of the row was faster and inserted it
 		}
 		return err

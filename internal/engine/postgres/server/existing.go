@@ -237,7 +237,7 @@ func (v *Existing) Do(ctx context.Context, conn int, op *lab.Op) error {
 
 // Sources implements lab.Server.
 func (v *Existing) Sources() []source.Source {
-	return []source.Source{newStatistics(v.dialer(v.opt.Name), v.opt.Name, v.version, true)}
+	return []source.Source{newStatistics(v.dialer(v.opt.Name), v.opt.Name, v.version)}
 }
 
 // Cycles implements lab.Server: the checkpoints that ended during the run.

@@ -201,7 +201,7 @@ func (s *Server) begin(ctx context.Context) error {
 
 // Sources implements lab.Server.
 func (s *Server) Sources() []source.Source {
-	return []source.Source{newStatistics(dialSocket(s.socket), database, s.version, false)}
+	return []source.Source{newStatistics(dialSocket(s.socket), database, s.version)}
 }
 
 // Cycles implements lab.Server: the checkpoints in the log, including those of loading and

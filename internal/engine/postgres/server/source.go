@@ -89,15 +89,14 @@ type statistics struct {
 	*source.Polled
 	dial     dialer
 	database string
-	spare    bool // skip denied queries, with a note
 }
 
 // statisticsName is the source's name.
 const statisticsName = "PostgreSQL's statistics"
 
-func newStatistics(dial dialer, database, version string, spare bool) *statistics {
+func newStatistics(dial dialer, database, version string) *statistics {
 	return &statistics{Polled: source.NewPolled(recording.Source{Kind: "postgres", Name: statisticsName,
-		Engine: "postgres", Version: version}), dial: dial, database: database, spare: spare}
+		Engine: "postgres", Version: version}), dial: dial, database: database}
 }
 
 // answerWithin is how long to wait for an answer. It is long because a stalled server answers late,
@@ -177,11 +176,9 @@ func (r *reading) connect(ctx context.Context) error {
 		}
 
 		// A sample is one transaction, which a single denied query would fail: try each query by itself.
-		if r.s.spare {
-			if err := conn.Exec(ctx, v.query).Close(); denied(err) {
-				r.leaveOut(v, err)
-				continue
-			}
+		if err := conn.Exec(ctx, v.query).Close(); hasCode(err, noPrivilege) {
+			r.leaveOut(v, err)
+			continue
 		}
 
 		r.text += v.query + ";"
@@ -205,10 +202,17 @@ func (r *reading) connect(ctx context.Context) error {
 	return nil
 }
 
-// denied reports whether a privilege is missing (PostgreSQL 15 documentation, appendix A).
-func denied(err error) bool {
+// Codes of errors (PostgreSQL 15 documentation, appendix A).
+const (
+	noPrivilege = "42501"
+	// uniqueViolation is the error for a key that already exists.
+	uniqueViolation = "23505"
+)
+
+// hasCode reports whether the server refused a statement with this code.
+func hasCode(err error, code string) bool {
 	pg := (*pgconn.PgError)(nil)
-	return errors.As(err, &pg) && pg.Code == "42501"
+	return errors.As(err, &pg) && pg.Code == code
 }
 
 // leaveOut notes once that this user may not read a view.
