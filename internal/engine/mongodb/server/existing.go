@@ -219,7 +219,8 @@ type privilege struct {
 // them (MongoDB manual, resource document).
 func (p *privilege) covers(database string) bool {
 	r := p.Resource
-	return r.Any || r.DB != nil && (*r.DB == "" || *r.DB == database) && r.Collection != nil && *r.Collection == ""
+	return r.Any || r.DB != nil && (*r.DB == "" || *r.DB == database) &&
+		r.Collection != nil && *r.Collection == ""
 }
 
 // Start implements lab.Server: it inserts the documents, which creates the database.
