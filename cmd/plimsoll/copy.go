@@ -40,7 +40,7 @@ func copyReader(ctx context.Context, reader recording.Reader, target recording.W
 			continue // the metric has none in the requested time
 		}
 
-		err := recording.Walk(ctx, reader, recording.MetricSelector(m.Name), first, last,
+		err := reader.Walk(ctx, recording.MetricSelector(m.Name), first, last,
 			func(l labels.Labels, points []promql.FPoint) error {
 				return target.Append(ctx, batchOf(l, points))
 			})

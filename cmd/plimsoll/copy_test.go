@@ -48,7 +48,7 @@ func largeRecording(t *testing.T) *recording.Memory {
 func samplesOf(t *testing.T, r recording.Reader) map[string]int {
 	t.Helper()
 	out := map[string]int{}
-	err := recording.Walk(t.Context(), r, recording.EverySeries(), time.UnixMilli(0), time.UnixMilli(2_000_000), func(l labels.Labels, points []promql.FPoint) error {
+	err := r.Walk(t.Context(), recording.EverySeries(), time.UnixMilli(0), time.UnixMilli(2_000_000), func(l labels.Labels, points []promql.FPoint) error {
 		out[l.Get("__name__")] += len(points)
 		return nil
 	})

@@ -68,7 +68,7 @@ func (o *proveOptions) splitAtMark(cmd *cobra.Command, env *app, args []string) 
 	var all [][]recording.Mark
 	for _, in := range inputs {
 		if in.Reader != nil {
-			all = append(all, recording.Marks(in.Reader))
+			all = append(all, in.Reader.Marks())
 		}
 	}
 

@@ -156,7 +156,7 @@ func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWr
 }
 
 func (o *recordOptions) copyMarks(r recording.Reader) error {
-	for _, m := range recording.Marks(r) {
+	for _, m := range r.Marks() {
 		if m.At.Before(o.fromAt) || !o.toAt.IsZero() && m.At.After(o.toAt) {
 			continue
 		}

@@ -48,12 +48,9 @@ func parseSelector(text string) (whole string, matchers recording.Selector, err 
 	return whole, matchers, nil
 }
 
-// Marks are the recording's.
-func (s selection) Marks() []recording.Mark { return recording.Marks(s.Reader) }
-
-// ListSeries implements [recording.Lister].
+// ListSeries lists the series of the selection.
 func (s selection) ListSeries(ctx context.Context, wants func(string) bool) ([]labels.Labels, error) {
-	all, err := recording.ListSeries(ctx, s.Reader, wants)
+	all, err := s.Reader.ListSeries(ctx, wants)
 	return slices.DeleteFunc(all, func(l labels.Labels) bool { return !s.matchers.Matches(l) }), err
 }
 
@@ -213,10 +210,10 @@ func (s selection) Samples(ctx context.Context, selector recording.Selector, fro
 	return s.Reader.Samples(ctx, slices.Concat(selector, s.matchers), from, to)
 }
 
-// Walk implements [recording.Walker].
+// Walk visits the samples of the selector's series that belong to the selection.
 func (s selection) Walk(ctx context.Context, selector recording.Selector, from, to time.Time,
 	visit recording.Visit) error {
-	return recording.Walk(ctx, s.Reader, slices.Concat(selector, s.matchers), from, to, visit)
+	return s.Reader.Walk(ctx, slices.Concat(selector, s.matchers), from, to, visit)
 }
 
 // Range evaluates the expression over series of the selection.

@@ -45,7 +45,7 @@ func (s shifted) Notes() []recording.Note {
 }
 
 func (s shifted) Marks() []recording.Mark {
-	out := recording.Marks(s.Reader)
+	out := s.Reader.Marks()
 	for i := range out {
 		out[i].At = later(out[i].At, s.by)
 	}
@@ -60,21 +60,15 @@ func (s shifted) Metrics(ctx context.Context) ([]recording.Metric, error) {
 	return out, err
 }
 
-// ListSeries implements [recording.Lister].
-func (s shifted) ListSeries(ctx context.Context, wants func(string) bool) ([]labels.Labels, error) {
-	return recording.ListSeries(ctx, s.Reader, wants)
-}
-
 func (s shifted) Samples(ctx context.Context, selector recording.Selector, from,
 	to time.Time) ([]recording.Series, error) {
 	out, err := s.Reader.Samples(ctx, selector, s.back(from), s.back(to))
 	return s.forth(out), err
 }
 
-// Walk implements [recording.Walker].
 func (s shifted) Walk(ctx context.Context, selector recording.Selector, from, to time.Time,
 	visit recording.Visit) error {
-	return recording.Walk(ctx, s.Reader, selector, s.back(from), s.back(to),
+	return s.Reader.Walk(ctx, selector, s.back(from), s.back(to),
 		func(l labels.Labels, points []promql.FPoint) error {
 			for i := range points {
 				points[i].T += s.by.Milliseconds()

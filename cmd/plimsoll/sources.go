@@ -310,13 +310,13 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input,
 			continue
 		}
 
-		series, err := recording.ListSeries(ctx, in.Reader, func(string) bool { return true })
+		series, err := in.Reader.ListSeries(ctx, func(string) bool { return true })
 		if err != nil || len(series) > 0 {
 			return err
 		}
 
 		if whole, ok := in.Reader.(selection); ok {
-			if series, err = recording.ListSeries(ctx, whole.Reader, func(string) bool { return true }); err != nil {
+			if series, err = whole.Reader.ListSeries(ctx, func(string) bool { return true }); err != nil {
 				return err
 			}
 			for _, l := range series {

@@ -155,7 +155,7 @@ func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) e
 	// Sources of clouds name a volume by other labels than device.
 	values, devices := map[string]bool{}, map[string]bool{}
 	for _, r := range readers {
-		series, err := recording.ListSeries(ctx, r, pack().Wants)
+		series, err := r.ListSeries(ctx, pack().Wants)
 		if err != nil {
 			return err
 		}

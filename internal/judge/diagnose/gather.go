@@ -101,7 +101,7 @@ func (l leaves) Each(sel *parser.VectorSelector, counter bool, visit func(timeli
 		return visit(t)
 	}
 
-	err := recording.Walk(l.ctx, l.r, sel.LabelMatchers, l.from, l.to,
+	err := l.r.Walk(l.ctx, sel.LabelMatchers, l.from, l.to,
 		func(ls labels.Labels, piece []promql.FPoint) error {
 			// Walk yields a series in pieces; a change of labels ends the previous series.
 			if !open || !labels.Equal(of, ls) {

@@ -103,7 +103,7 @@ func (r refusing) Walk(ctx context.Context, selector recording.Selector, from, t
 	if strings.Contains(selector.String(), "node_cpu_seconds_total") {
 		return fmt.Errorf("selector %s: %w", selector, &recording.TooManyError{Max: 5000})
 	}
-	return recording.Walk(ctx, r.Reader, selector, from, to, visit)
+	return r.Reader.Walk(ctx, selector, from, to, visit)
 }
 
 // TestATooLargeSignalIsAGap: the rest is diagnosed, and a note says what is unknown.

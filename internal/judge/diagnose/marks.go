@@ -38,7 +38,7 @@ const marksAfter = time.Minute
 func marksOf(c *rules.Case, in []recording.Reader, opt Options) (out []recording.Mark) {
 	all := [][]recording.Mark{opt.Marks}
 	for _, r := range in {
-		all = append(all, recording.Marks(r))
+		all = append(all, r.Marks())
 	}
 	whole := c.Whole()
 	if opt.To.IsZero() {
@@ -66,7 +66,7 @@ func markedIn(c *rules.Case, in []recording.Reader) act.Marked {
 		return act.Marked{}
 	}
 	dir, growing := recording.Folder(in[0])
-	all := recording.Marks(in[0])
+	all := in[0].Marks()
 	if dir == "" || len(all) == 0 {
 		return act.Marked{}
 	}

@@ -122,7 +122,7 @@ func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Select
 
 	var last labels.Labels
 	begun := false
-	return recording.Walk(ctx, r, recording.MetricSelector(m.Name), from, to,
+	return r.Walk(ctx, recording.MetricSelector(m.Name), from, to,
 		func(l labels.Labels, points []promql.FPoint) error {
 			if !sel.labels(l) {
 				return nil

@@ -146,7 +146,7 @@ type place struct {
 func (s *splitter) list(i int) error {
 	r := s.in[i]
 	s.sources = append(s.sources, r.Sources())
-	all, err := recording.ListSeries(s.ctx, r, s.opt.Wants)
+	all, err := r.ListSeries(s.ctx, s.opt.Wants)
 	if err != nil {
 		return err
 	}

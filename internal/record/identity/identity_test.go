@@ -72,7 +72,7 @@ func split(t *testing.T, opt Options, in ...recording.Reader) (out []string, not
 	for _, p := range parts {
 		n := 0
 		for _, r := range p.Readers {
-			all, err := recording.ListSeries(context.Background(), r, options.Wants)
+			all, err := r.ListSeries(context.Background(), options.Wants)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +301,7 @@ func TestDevicesOfASetsHosts(t *testing.T) {
 
 			var got []string
 			for _, r := range parts[0].Readers {
-				all, err := recording.ListSeries(t.Context(), r, func(m string) bool { return m == "disk_io" })
+				all, err := r.ListSeries(t.Context(), func(m string) bool { return m == "disk_io" })
 				if err != nil {
 					t.Fatal(err)
 				}

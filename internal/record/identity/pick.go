@@ -24,7 +24,7 @@ func (p picked) Metrics(context.Context) ([]recording.Metric, error) {
 }
 
 // Marks returns the marks of the whole recording.
-func (p picked) Marks() []recording.Mark { return recording.Marks(p.of) }
+func (p picked) Marks() []recording.Mark { return p.of.Marks() }
 
 // Close does not close the whole recording, which belongs to its owner.
 func (picked) Close() error { return nil }

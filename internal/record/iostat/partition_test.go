@@ -52,7 +52,7 @@ func TestPartitionsAreTheirDisks(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 
-		series, err := recording.ListSeries(t.Context(), m, func(string) bool { return true })
+		series, err := m.ListSeries(t.Context(), func(string) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}

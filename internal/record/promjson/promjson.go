@@ -182,7 +182,7 @@ func parse(text []byte) ([]stream, error) {
 		for _, s := range matrix {
 			// A series may have only native histograms.
 			if len(s.Values) > 0 {
-				out = append(out, stream{labelsOf(s.Metric), s.Values})
+				out = append(out, stream{recording.LabelsOf(s.Metric), s.Values})
 			}
 		}
 	case model.ValVector.String():
@@ -191,7 +191,7 @@ func parse(text []byte) ([]stream, error) {
 			return nil, fmt.Errorf("its series: %w: save it again", jsonerror.Explain(nil, err))
 		}
 		for _, s := range vector {
-			out = append(out, stream{labelsOf(s.Metric), []model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})
+			out = append(out, stream{recording.LabelsOf(s.Metric), []model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})
 		}
 	default:
 		return nil, fmt.Errorf("the result is a %.20q: want a matrix (query_range) or a vector (query)",
@@ -203,15 +203,6 @@ func parse(text []byte) ([]stream, error) {
 	}
 
 	return out, nil
-}
-
-func labelsOf(m model.Metric) labels.Labels {
-	b := labels.NewScratchBuilder(len(m))
-	for name, value := range m {
-		b.Add(string(name), string(value))
-	}
-	b.Sort()
-	return b.Labels()
 }
 
 // A group is a set of series that share their times.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,12 +170,7 @@ func symbols(views []*memoryView) []string {
 			found[l.Name], found[l.Value] = struct{}{}, struct{}{}
 		})
 	}
-	out := make([]string, 0, len(found))
-	for s := range found {
-		out = append(out, s)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(found))
 }
 
 // encodeChunks appends the samples of it to metas, as chunks.

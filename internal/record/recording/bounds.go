@@ -37,7 +37,7 @@ func (m *Memory) timeless(b *Batch, last int64) *Batch {
 
 	count := func(of []int64) {
 		if len(of) > 0 {
-			m.dropFar(metric, len(of)*len(b.Columns), of[0], of[len(of)-1])
+			m.drop(&m.far, metric, len(of)*len(b.Columns), of[0], of[len(of)-1])
 		}
 	}
 
@@ -80,8 +80,9 @@ func (c *steadyClock) now() time.Time {
 	return at
 }
 
-// systemClock returns a function that reads this machine's clock, and the time since the start.
-func systemClock() func() (time.Time, time.Duration) {
+// SystemClock returns a function that reads this machine's clock, and the time since the start,
+// which passes evenly when the clock is set.
+func SystemClock() func() (time.Time, time.Duration) {
 	begun := time.Now()
 	return func() (time.Time, time.Duration) {
 		now := time.Now()

@@ -93,10 +93,10 @@ func (d *Disk) Append(ctx context.Context, batch *Batch) error {
 
 	// Notes report dropped samples as a share of these.
 	d.live.handed.Add(int64(len(batch.Columns)) * int64(len(batch.TimesMs)))
-	runs := &batchRuns{m: d.live, times: batch.TimesMs, alone: len(batch.Columns) == 1}
+	runs := &batchRuns{m: d.live, times: batch.TimesMs}
 	for i, s := range d.batch {
 		if s == nil {
-			d.live.dropOver(batch.Columns[i].Labels.Get(labels.MetricName), len(batch.TimesMs), batch.TimesMs[0],
+			d.live.drop(&d.live.over, batch.Columns[i].Labels.Get(labels.MetricName), len(batch.TimesMs), batch.TimesMs[0],
 				batch.TimesMs[len(batch.TimesMs)-1])
 			continue
 		}

@@ -71,7 +71,7 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 	}
 
 	d.ring.begun = time.Now()
-	d.ring.clock.read = systemClock()
+	d.ring.clock.read = SystemClock()
 	d.live.rolling = opt.forgets()
 	d.live.making = makeEmpty
 

@@ -28,6 +28,7 @@ func (m *Memory) forget(before time.Time) {
 		}
 		m.byName[name] = kept
 	}
+	m.runs = nil // they may be of dropped segments only
 	m.recount()
 	m.ledger.forget(before)
 }

@@ -19,10 +19,10 @@ type ledger struct {
 	mu      sync.Mutex
 	sources []Source
 	notes   []Note
-	more    int // dropped notes
-	late    drops
-	over    drops
-	far     drops
+	more    int          // dropped notes
+	late    drops        // not newer than the last one of their series
+	over    drops        // beyond a bound on series or bytes
+	far     drops        // at impossible times
 	handed  atomic.Int64 // samples passed to Append
 	version int          // changes so far
 	// rolling means that the oldest note makes room for the newest, and that duplicates are
@@ -90,28 +90,12 @@ func (l *ledger) note(n Note) {
 	l.notes = append(l.notes, n)
 }
 
-// dropLate counts samples that were not newer than the last one of their series.
-func (l *ledger) dropLate(metric string, samples int, fromMs, toMs int64) {
+// drop counts dropped samples in one of the ledger's drops.
+func (l *ledger) drop(into *drops, metric string, samples int, fromMs, toMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.version++
-	l.late.add(metric, samples, fromMs, toMs)
-}
-
-// dropOver counts samples beyond a bound on series or bytes.
-func (l *ledger) dropOver(metric string, samples int, fromMs, toMs int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.version++
-	l.over.add(metric, samples, fromMs, toMs)
-}
-
-// dropFar counts samples at impossible times.
-func (l *ledger) dropFar(metric string, samples int, fromMs, toMs int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.version++
-	l.far.add(metric, samples, fromMs, toMs)
+	into.add(metric, samples, fromMs, toMs)
 }
 
 // dropped returns the number of dropped samples.

@@ -10,43 +10,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// A Lister can list its series without reading samples. Readers that wrap another one forward it.
-type Lister interface {
-	// ListSeries returns the labels of all series of wanted metrics, in order of the labels.
-	ListSeries(ctx context.Context, wants func(metric string) bool) ([]labels.Labels, error)
-}
-
-// ListSeries returns the series of wanted metrics in a recording.
-func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) ([]labels.Labels, error) {
-	if l, ok := r.(Lister); ok {
-		return l.ListSeries(ctx, wants)
-	}
-
-	// The Reader has no index, so the samples are read for their labels.
-	metrics, err := r.Metrics(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	var out []labels.Labels
-	for _, m := range metrics {
-		if !wants(m.Name) {
-			continue
-		}
-		series, err := r.Samples(ctx, MetricSelector(m.Name), m.From, m.To)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range series {
-			out = append(out, s.Labels)
-		}
-	}
-
-	slices.SortFunc(out, labels.Compare)
-	return out, nil
-}
-
-// ListSeries implements [Lister].
+// ListSeries implements [Reader].
 func (m *Memory) ListSeries(_ context.Context, wants func(metric string) bool) ([]labels.Labels, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -67,7 +31,7 @@ func (m *Memory) ListSeries(_ context.Context, wants func(metric string) bool) (
 	return out, nil
 }
 
-// ListSeries implements [Lister].
+// ListSeries implements [Reader].
 func (f *folder) ListSeries(ctx context.Context,
 	wants func(metric string) bool) (out []labels.Labels, err error) {
 	defer recovered(&err)
@@ -103,7 +67,7 @@ func (f *folder) ListSeries(ctx context.Context,
 	return out, nil
 }
 
-// ListSeries implements [Lister].
+// ListSeries implements [Reader].
 func (r *Server) ListSeries(ctx context.Context, wants func(metric string) bool) ([]labels.Labels, error) {
 	names, err := r.Names(ctx)
 	if err != nil {
@@ -142,7 +106,7 @@ func Pick(ctx context.Context, r Reader,
 			}
 			return out.Append(ctx, seriesBatch(as, points))
 		}
-		if err := Walk(ctx, r, MetricSelector(m.Name), m.From, m.To, visit); err != nil {
+		if err := r.Walk(ctx, MetricSelector(m.Name), m.From, m.To, visit); err != nil {
 			return nil, err
 		}
 	}

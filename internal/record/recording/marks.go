@@ -72,19 +72,6 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// A Marker is a [Reader] that has marks.
-type Marker interface {
-	Marks() []Mark
-}
-
-// Marks returns the marks of a reader in order of time, or nil if it has none.
-func Marks(r Reader) []Mark {
-	if m, ok := r.(Marker); ok {
-		return m.Marks()
-	}
-	return nil
-}
-
 // Folder returns the folder of a reader, as it was given, and whether a process is recording to it.
 // dir is "" for a reader without a folder.
 func Folder(r Reader) (dir string, growing bool) {
@@ -214,7 +201,7 @@ func openMarks(file string) (*os.File, error) {
 // Mark adds a mark.
 func (d *Disk) Mark(m Mark) error { return AddMark(d.dir, m) }
 
-// Marks implements [Marker]. Other processes may also have added marks.
+// Marks returns the marks so far. Other processes may also have added marks.
 func (d *Disk) Marks() []Mark { return ReadMarks(d.dir) }
 
 // ReadMarks returns the marks of the recording in a folder, in order of time. It skips everything

@@ -45,7 +45,7 @@ func TestMarks(t *testing.T) {
 	}
 
 	defer r.Close()
-	all := Marks(r)
+	all := r.Marks()
 	if len(all) != 20 || !all[0].At.Equal(marked.Add(time.Second)) || all[0].Text != "a [2Jb c" {
 		t.Errorf("%d marks: %+v", len(all), all[:min(1, len(all))])
 	}

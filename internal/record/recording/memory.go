@@ -57,10 +57,7 @@ type Memory struct {
 	// hint caches the series of the last batch's columns: the next batch usually has the same
 	// series in the same order.
 	hint []*memorySeries
-	// sealed are the latest runs made from tails, so that other series can share them.
-	sealed [4]*run
-	next   int
-	copied map[int64]*run // runs of series in separate batches, by their first time
+	runs map[int64]*run // runs for other series to share, by their first time
 }
 
 // NewMemory returns an empty recording in memory.
@@ -117,13 +114,13 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 	m.handed.Add(int64(len(b.Columns)) * int64(len(b.TimesMs)))
 	m.nextBatch()
 
-	runs := &batchRuns{m: m, times: b.TimesMs, alone: len(b.Columns) == 1}
+	runs := &batchRuns{m: m, times: b.TimesMs}
 	for i := range b.Columns {
 		c := &b.Columns[i]
 		s := m.lookup(i, c.Labels)
 		// No room for the series or for more samples: the batch continues with other series.
 		if s == nil || m.bytes > m.opt.MaxBytes {
-			m.dropOver(c.Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1])
+			m.drop(&m.over, c.Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1])
 			continue
 		}
 		m.appendColumn(s, b.TimesMs, c.Values, runs)
@@ -169,6 +166,9 @@ func (m *Memory) Sources() []Source { s, _, _ := m.all(); return s }
 // Notes implements [Reader]. The last notes report the samples dropped so far.
 func (m *Memory) Notes() []Note { _, n, _ := m.all(); return n }
 
+// Marks implements [Reader]: a recording in memory has none.
+func (m *Memory) Marks() []Mark { return nil }
+
 // Bytes returns the approximate memory of the samples.
 func (m *Memory) Bytes() int64 {
 	m.mu.RLock()
@@ -213,31 +213,12 @@ func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
 // Range implements [Reader].
 func (m *Memory) Range(ctx context.Context, expr string, from, to time.Time, step,
 	lookback time.Duration) ([]Series, error) {
-	if lookback <= 0 {
-		var err error
-		if lookback, err = m.defaultLookback(ctx); err != nil {
-			return nil, err
-		}
-	}
 	return m.queries.run(ctx, m, expr, from, to, step, lookback)
 }
 
 // Samples implements [Reader].
 func (m *Memory) Samples(ctx context.Context, selector Selector, from, to time.Time) ([]Series, error) {
 	return m.queries.samples(ctx, m, selector, from, to)
-}
-
-// defaultLookback returns 2.5 periods of the coarsest source.
-func (m *Memory) defaultLookback(ctx context.Context) (time.Duration, error) {
-	period := coarsestPeriod(m.Sources())
-	if period == 0 {
-		metrics, err := m.Metrics(ctx)
-		if err != nil {
-			return 0, err
-		}
-		period = usualPeriod(metrics)
-	}
-	return lookbackFor(period), nil
 }
 
 // Close ends writing: a later Append fails. Reading still works.

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sort"
 
@@ -80,14 +81,10 @@ func (q *memoryQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 // each calls f for all matching series. The caller holds m.mu.
 func (m *Memory) each(ctx context.Context, matchers []*labels.Matcher, f func(*memorySeries)) error {
 	visit := func(series []*memorySeries) {
-	next:
 		for _, s := range series {
-			for _, k := range matchers {
-				if !k.Matches(s.labels.Get(k.Name)) {
-					continue next
-				}
+			if Selector(matchers).Matches(s.labels) {
+				f(s)
 			}
-			f(s)
 		}
 	}
 
@@ -143,12 +140,7 @@ func (q *memoryQuerier) gather(ctx context.Context, hints *storage.LabelHints, m
 		return nil, nil, err
 	}
 
-	out := make([]string, 0, len(found))
-	for v := range found {
-		out = append(out, v)
-	}
-
-	slices.Sort(out)
+	out := slices.Sorted(maps.Keys(found))
 	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
 		out = out[:hints.Limit]
 	}

@@ -99,7 +99,7 @@ func (s *memorySeries) notNewer(times []int64) int {
 func (m *Memory) appendColumn(s *memorySeries, times []int64, values []float64, runs *batchRuns) {
 	skip := s.notNewer(times)
 	if skip > 0 {
-		m.dropLate(s.name, skip, times[0], times[skip-1])
+		m.drop(&m.late, s.name, skip, times[0], times[skip-1])
 	}
 
 	if skip == len(times) {
@@ -176,7 +176,7 @@ func (m *Memory) seal(s *memorySeries) {
 	if len(s.tailT) == 0 {
 		return
 	}
-	m.addSegment(s, newSegment(m.sharedRun(s.tailT), s.tailV))
+	m.addSegment(s, newSegment(m.runOf(s.tailT), s.tailV))
 	if s.lent.Swap(false) {
 		s.tailT, s.tailV = make([]int64, 0, cap(s.tailT)), make([]float64, 0, cap(s.tailV))
 		return
@@ -194,7 +194,7 @@ func (m *Memory) appendRun(s *memorySeries, times []int64, values []float64) {
 	m.seal(s)
 	for len(times) > 0 {
 		n := min(len(times), segmentMax)
-		m.addSegment(s, newSegment(m.sharedRun(times[:n]), values[:n]))
+		m.addSegment(s, newSegment(m.runOf(times[:n]), values[:n]))
 		times, values = times[n:], values[n:]
 	}
 }
@@ -213,45 +213,26 @@ func (m *Memory) take() []*memoryView {
 		}
 	}
 	m.bytes = m.seriesBytes
-	m.sealed, m.copied = [len(m.sealed)]*run{}, nil
+	m.runs = nil
 	return views
 }
 
-// sharedRun returns a run with these times: that of another series of the same source if one was
-// created recently, otherwise a new one.
-func (m *Memory) sharedRun(times []int64) *run {
-	// Series of one source have the same times: one copy of them serves all.
-	for _, r := range m.sealed {
-		if r != nil && slices.Equal(r.times, times) {
-			return r
-		}
-	}
-	r := &run{times: slices.Clone(times)}
-	m.bytes += 8 * int64(len(times))
-	m.sealed[m.next] = r
-	m.next = (m.next + 1) % len(m.sealed)
-	return r
-}
+// runsMax bounds the runs kept for sharing: 64 MiB.
+const runsMax = 16 << 10
 
-// copiedMax bounds the cached runs for series that come one by one: 64 MiB.
-const copiedMax = 16 << 10
-
-// runOf returns a run with these times. When a recording is copied series by series, an earlier
-// series usually had the same times.
-func (m *Memory) runOf(times []int64, alone bool) *run {
-	if !alone {
-		m.bytes += 8 * int64(len(times))
-		return &run{times: slices.Clone(times)}
-	}
-	if r := m.copied[times[0]]; r != nil && slices.Equal(r.times, times) {
+// runOf returns a run with these times. Series of one source have the same times: one copy of them
+// serves all.
+func (m *Memory) runOf(times []int64) *run {
+	if r := m.runs[times[0]]; r != nil && slices.Equal(r.times, times) {
 		return r
 	}
-	m.bytes += 8 * int64(len(times))
+
 	r := &run{times: slices.Clone(times)}
-	if m.copied == nil || len(m.copied) >= copiedMax {
-		m.copied = map[int64]*run{}
+	m.bytes += 8 * int64(len(times))
+	if m.runs == nil || len(m.runs) >= runsMax {
+		m.runs = map[int64]*run{}
 	}
-	m.copied[times[0]] = r
+	m.runs[times[0]] = r
 	return r
 }
 
@@ -259,7 +240,6 @@ func (m *Memory) runOf(times []int64, alone bool) *run {
 type batchRuns struct {
 	m     *Memory
 	times []int64
-	alone bool           // the batch has a single series
 	cache map[int][]*run // by the number of skipped times
 }
 
@@ -269,7 +249,7 @@ func (b *batchRuns) from(skip int) []*run {
 	}
 	var runs []*run
 	for part := range slices.Chunk(b.times[skip:], segmentMax) {
-		runs = append(runs, b.m.runOf(part, b.alone))
+		runs = append(runs, b.m.runOf(part))
 	}
 	if b.cache == nil {
 		b.cache = map[int][]*run{}

@@ -240,7 +240,7 @@ func (f *folder) Notes() []Note {
 	return out
 }
 
-// Marks implements [Marker].
+// Marks implements [Reader].
 func (f *folder) Marks() []Mark { return slices.Clone(f.marks) }
 
 // Metrics implements [Reader]. The first call reads the indexes; later calls return the same
@@ -354,17 +354,6 @@ func (f *folder) Samples(ctx context.Context, selector Selector, from, to time.T
 // Range implements [Reader].
 func (f *folder) Range(ctx context.Context, expr string, from, to time.Time, step,
 	lookback time.Duration) ([]Series, error) {
-	if lookback <= 0 {
-		period := coarsestPeriod(f.sources)
-		if period == 0 {
-			metrics, err := f.Metrics(ctx)
-			if err != nil {
-				return nil, err
-			}
-			period = usualPeriod(metrics)
-		}
-		lookback = lookbackFor(period)
-	}
 	return f.queries.run(ctx, f, expr, from, to, step, lookback)
 }
 

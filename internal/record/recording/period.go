@@ -61,12 +61,3 @@ func median(distancesMs []int64) time.Duration {
 	slices.Sort(sorted)
 	return time.Duration(sorted[len(sorted)/2]) * time.Millisecond
 }
-
-// usualPeriod returns the coarsest period among metrics, or 0 if none is known.
-func usualPeriod(metrics []Metric) time.Duration {
-	var longest time.Duration
-	for _, m := range metrics {
-		longest = max(longest, m.Period)
-	}
-	return longest
-}

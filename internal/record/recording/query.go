@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
 // QueryOptions limit the cost of a query. The zero value is ready for use.
@@ -18,9 +18,10 @@ type QueryOptions struct {
 	// MaxSamples bounds the samples that a query holds at a time, including its result, with 16
 	// bytes each. 0 means 50 million, Prometheus' default.
 	MaxSamples int
-	// Timeout bounds the time of a query; the context may end it earlier. 0 means 5 minutes.
-	Timeout time.Duration
 }
+
+// queryTimeout bounds the time of a query; the context may end it earlier.
+const queryTimeout = 5 * time.Minute
 
 // stepsMax bounds the steps of a query: 12 days at 0.1 s.
 const stepsMax = 11_000_000
@@ -39,13 +40,9 @@ func newQueries(opt QueryOptions) *queries {
 		opt.MaxSamples = 50_000_000
 	}
 
-	if opt.Timeout <= 0 {
-		opt.Timeout = 5 * time.Minute
-	}
-
 	return &queries{maxSamples: opt.MaxSamples, engine: promql.NewEngine(promql.EngineOpts{
 		MaxSamples:               opt.MaxSamples,
-		Timeout:                  opt.Timeout,
+		Timeout:                  queryTimeout,
 		LookbackDelta:            fallbackLookback,
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
@@ -54,12 +51,20 @@ func newQueries(opt QueryOptions) *queries {
 	})}
 }
 
+// inOrder returns an error if a time span ends before it starts.
+func inOrder(from, to time.Time) error {
+	if to.Before(from) {
+		return fmt.Errorf("the end %s is before the start %s", to.UTC().Format(time.RFC3339),
+			from.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
 // checkRange validates the times of a query and of its subqueries, and returns the step. A query at
 // a single time needs none.
 func checkRange(expr string, from, to time.Time, step time.Duration) (time.Duration, error) {
-	if to.Before(from) {
-		return 0, fmt.Errorf("query %q: the end %s is before the start %s", expr, to.UTC().Format(time.RFC3339),
-			from.UTC().Format(time.RFC3339))
+	if err := inOrder(from, to); err != nil {
+		return 0, fmt.Errorf("query %q: %w", expr, err)
 	}
 
 	if step <= 0 {
@@ -82,9 +87,36 @@ func checkRange(expr string, from, to time.Time, step time.Duration) (time.Durat
 	return step, checkSubqueries(expr, to.Sub(from), step)
 }
 
+// A localReader is a Reader whose samples are on this machine.
+type localReader interface {
+	Reader
+	storage.Queryable
+}
+
+// defaultLookback returns 2.5 periods of the coarsest source.
+func defaultLookback(ctx context.Context, r Reader) (time.Duration, error) {
+	period := coarsestPeriod(r.Sources())
+	if period == 0 {
+		metrics, err := r.Metrics(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for _, m := range metrics {
+			period = max(period, m.Period)
+		}
+	}
+	return lookbackFor(period), nil
+}
+
 // run evaluates expr over a range.
-func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, from, to time.Time, step,
+func (e *queries) run(ctx context.Context, data localReader, expr string, from, to time.Time, step,
 	lookback time.Duration) ([]Series, error) {
+	if lookback <= 0 {
+		var err error
+		if lookback, err = defaultLookback(ctx, data); err != nil {
+			return nil, err
+		}
+	}
 	step, err := checkRange(expr, from, to, step)
 	if err != nil {
 		return nil, err
@@ -145,76 +177,30 @@ func lookbackFor(period time.Duration) time.Duration {
 
 // samples returns the raw samples of the selected series, from <= t <= to.
 func (e *queries) samples(ctx context.Context, data storage.Queryable, selector Selector, from,
-	to time.Time) (out []Series, err error) {
-	defer recovered(&err)
-	if to.Before(from) {
-		return nil, fmt.Errorf("selector %s: the end %s is before the start %s", selector,
-			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+	to time.Time) ([]Series, error) {
+	var out []Series
+	kept := 0
+	err := walk(ctx, data, selector, from, to, func(l labels.Labels, points []promql.FPoint) error {
+		if kept += len(points); kept > e.maxSamples {
+			return fmt.Errorf("selector %s: %w", selector, &TooManyError{Max: e.maxSamples})
+		}
+
+		// A long series comes in several pieces.
+		if n := len(out); n > 0 && labels.Equal(out[n-1].Labels, l) {
+			out[n-1].Points = append(out[n-1].Points, points...)
+		} else {
+			out = append(out, Series{Labels: l, Points: slices.Clone(points)})
+		}
+		return nil
+	})
+
+	switch ended := ctx.Err(); {
+	case err == nil:
+		return out, nil
+	case ended != nil:
+		return nil, fmt.Errorf("selector %s: %w", selector, ended)
 	}
-
-	// Samples have whole milliseconds, so the bounds are rounded inwards.
-	mint, maxt := ceilMs(from), to.UnixMilli()
-	q, err := data.Querier(mint, maxt)
-	if err != nil {
-		return nil, fmt.Errorf("selector %s: %w", selector, err)
-	}
-
-	defer q.Close()
-	var (
-		it   chunkenc.Iterator
-		kept int
-	)
-
-	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, selector...)
-	for set.Next() {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("selector %s: %w", selector, err)
-		}
-
-		s := set.At()
-		it = s.Iterator(it)
-		points, err := e.collect(it, mint, maxt, e.maxSamples-kept)
-		if err != nil {
-			return nil, fmt.Errorf("selector %s: %w", selector, err)
-		}
-
-		kept += len(points)
-		if len(points) > 0 {
-			out = append(out, Series{Labels: s.Labels(), Points: points})
-		}
-	}
-
-	if err := set.Err(); err != nil {
-		return nil, fmt.Errorf("selector %s: %w", selector, err)
-	}
-
-	return out, nil
-}
-
-// collect reads at most limit samples from mint to maxt.
-func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]promql.FPoint, error) {
-	var points []promql.FPoint
-	for v := it.Seek(mint); v != chunkenc.ValNone; v = it.Next() {
-		if v != chunkenc.ValFloat {
-			continue // a native histogram from the blocks of a server
-		}
-
-		t, f := it.At()
-		if t > maxt {
-			break
-		}
-
-		if f != f {
-			continue
-		}
-		if len(points) == limit {
-			return nil, &TooManyError{Max: e.maxSamples}
-		}
-
-		points = append(points, promql.FPoint{T: t, F: f})
-	}
-
-	return points, it.Err()
+	return nil, err
 }
 
 // ceilMs returns the first whole millisecond at or after t.

@@ -148,12 +148,21 @@ type Reader interface {
 	// Sources and Notes report where the samples came from and what is wrong with them.
 	Sources() []Source
 	Notes() []Note
+	// Marks returns the marks in order of time, or nil if there are none.
+	Marks() []Mark
 	// Metrics lists the metric names, sorted.
 	Metrics(ctx context.Context) ([]Metric, error)
+	// ListSeries returns the labels of all series of wanted metrics, in order of the labels. It reads
+	// no samples.
+	ListSeries(ctx context.Context, wants func(metric string) bool) ([]labels.Labels, error)
 	// Samples returns the raw samples of the selected series, at their own times, from <= t <= to,
 	// without lookback, interpolation or staleness handling. An analysis of intervals needs these,
 	// because Range at a fixed step would alias them. (A server receives the range selector.)
 	Samples(ctx context.Context, selector Selector, from, to time.Time) ([]Series, error)
+	// Walk visits the samples that Samples would return, in bounded memory: series by series in the
+	// order of the labels. A long series comes in several consecutive pieces, in order of time. visit
+	// may change the points, which are valid until it returns.
+	Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error
 	// Range evaluates expr at from, from+step, ... to. It uses samples at most lookback before each
 	// step (0 means the reader's default).
 	Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error)

@@ -208,6 +208,9 @@ func (r *Server) Notes() []Note {
 	return out
 }
 
+// Marks implements [Reader]: a server has none.
+func (r *Server) Marks() []Mark { return nil }
+
 // warned keeps the warnings of a request.
 func (r *Server) warned(ws v1.Warnings) {
 	r.mu.Lock()
@@ -276,9 +279,8 @@ func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, ste
 
 // Samples implements [Reader].
 func (r *Server) Samples(ctx context.Context, selector Selector, from, to time.Time) ([]Series, error) {
-	if to.Before(from) {
-		return nil, fmt.Errorf("selector %s: the end %s is before the start %s", selector,
-			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+	if err := inOrder(from, to); err != nil {
+		return nil, fmt.Errorf("selector %s: %w", selector, err)
 	}
 	out, err := r.rawSamples(ctx, selector, max(ceilMs(from), r.opt.From.UnixMilli()),
 		min(to.UnixMilli(), r.opt.To.UnixMilli()))
@@ -355,7 +357,7 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 				return nil, r.tooManyPoints()
 			}
 
-			l := labelsOf(s.Metric)
+			l := LabelsOf(s.Metric)
 			key := string(l.Bytes(nil))
 			at, ok := found[key]
 			if !ok {
@@ -377,7 +379,8 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 	return out, nil
 }
 
-func labelsOf(m model.Metric) labels.Labels {
+// LabelsOf converts the labels of the HTTP API.
+func LabelsOf(m model.Metric) labels.Labels {
 	b := labels.NewScratchBuilder(len(m))
 	for name, value := range m {
 		b.Add(string(name), string(value))

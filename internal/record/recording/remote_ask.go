@@ -52,33 +52,17 @@ func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.D
 // LabelSets returns the series of the metrics within the selector of [RemoteOptions], from the
 // server's index, without reading samples. More than 100,000 are an error.
 func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Labels, error) {
-	var out []labels.Labels
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
-	match := []string{r.Narrow(name).String()}
-
-	err := r.call(ctx, func(ctx context.Context) error {
-		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To,
-			v1.WithLimit(seriesMax))
-		if err != nil {
-			return err
-		}
-
-		r.warned(warnings)
-		if len(sets) >= seriesMax {
-			return fmt.Errorf("at least %d series of %s: narrow the selector", seriesMax, strings.Join(metrics, ", "))
-		}
-
-		out = make([]labels.Labels, 0, len(sets))
-		for _, s := range sets {
-			out = append(out, labelsOf(model.Metric(s)))
-		}
-
-		return nil
-	})
+	sets, err := r.series(ctx, []string{r.Narrow(name).String()},
+		fmt.Errorf("at least %d series of %s: narrow the selector", seriesMax, strings.Join(metrics, ", ")))
 	if err != nil {
 		return nil, fmt.Errorf("series: %w", err)
 	}
 
+	out := make([]labels.Labels, 0, len(sets))
+	for _, s := range sets {
+		out = append(out, LabelsOf(model.Metric(s)))
+	}
 	slices.SortFunc(out, labels.Compare)
 	return out, nil
 }
@@ -108,7 +92,7 @@ func (r *Server) Count(ctx context.Context, selector Selector, by []string, at t
 
 		out = make([]Counted, 0, len(vector))
 		for _, s := range vector {
-			out = append(out, Counted{Labels: labelsOf(s.Metric), Series: int(s.Value)})
+			out = append(out, Counted{Labels: LabelsOf(s.Metric), Series: int(s.Value)})
 		}
 
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -109,28 +110,33 @@ func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, e
 		match = []string{`{__name__=~".+"}`}
 	}
 
+	sets, err := r.series(ctx, match, errTooManySeries)
 	out := map[string][]model.LabelSet{}
-	err := r.call(ctx, func(ctx context.Context) error {
-		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To,
+	for _, s := range sets {
+		name := string(s[labels.MetricName])
+		out[name] = append(out[name], s)
+	}
+	return out, err
+}
+
+// series lists the matching series, from the server's index. If there are too many, it returns the
+// error tooMany.
+func (r *Server) series(ctx context.Context, match []string, tooMany error) (sets []model.LabelSet, err error) {
+	err = r.call(ctx, func(ctx context.Context) error {
+		var warnings v1.Warnings
+		sets, warnings, err = r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To,
 			v1.WithLimit(seriesMax))
 		if err != nil {
 			return err
 		}
 
 		if len(sets) >= seriesMax {
-			return errTooManySeries
+			return tooMany
 		}
-
 		r.warned(warnings)
-		for _, s := range sets {
-			name := string(s[labels.MetricName])
-			out[name] = append(out[name], s)
-		}
-
 		return nil
 	})
-
-	return out, err
+	return sets, err
 }
 
 // samplePeriods determines the period of each exporter from one of its series.
@@ -143,18 +149,13 @@ func (r *Server) samplePeriods(ctx context.Context, names []string,
 		}
 	}
 
-	groups := make([]string, 0, len(first))
-	for g := range first {
-		groups = append(groups, g)
-	}
+	out := map[string]time.Duration{}
+	for _, g := range slices.Sorted(maps.Keys(first)) {
+		// Each group costs requests, so their number is bounded.
+		if len(out) == groupsMax {
+			break
+		}
 
-	slices.Sort(groups)
-
-	// Each group costs requests, so their number is bounded.
-	groups = groups[:min(len(groups), groupsMax)]
-
-	periods := make([]time.Duration, len(groups))
-	for i, g := range groups {
 		name := first[g]
 		matchers := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)}
 		if sets := series[name]; len(sets) > 0 {
@@ -168,14 +169,9 @@ func (r *Server) samplePeriods(ctx context.Context, names []string,
 		}
 
 		var err error
-		if periods[i], err = r.samplePeriod(ctx, matchers); err != nil {
+		if out[g], err = r.samplePeriod(ctx, matchers); err != nil {
 			return nil, err
 		}
-	}
-
-	out := map[string]time.Duration{}
-	for i, g := range groups {
-		out[g] = periods[i]
 	}
 
 	return out, nil

@@ -57,7 +57,7 @@ func Push(ctx context.Context, readers []Reader,
 func pushStretch(ctx context.Context, readers []Reader, writers []Writer, from, to time.Time) error {
 	for i, r := range readers {
 		var refused error
-		err := Walk(ctx, r, EverySeries(), from, to, func(l labels.Labels, points []promql.FPoint) error {
+		err := r.Walk(ctx, EverySeries(), from, to, func(l labels.Labels, points []promql.FPoint) error {
 			refused = writers[i].Append(ctx, seriesBatch(l, points))
 			return refused
 		})

@@ -288,7 +288,7 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	s := r.series[samples[0].Ref]
 	// The record that names the series may have been in a damaged part of the log.
 	if s == nil || r.m.bytes > r.m.opt.MaxBytes {
-		r.m.dropOver("a series of the write-ahead log", len(samples), samples[0].T, samples[len(samples)-1].T)
+		r.m.drop(&r.m.over, "a series of the write-ahead log", len(samples), samples[0].T, samples[len(samples)-1].T)
 		return
 	}
 
@@ -297,7 +297,7 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	for _, x := range samples {
 		// A time far in the future would make everything after it look too old.
 		if x.T < 0 || x.T > r.lastMs {
-			r.m.dropFar(s.name, 1, x.T, x.T)
+			r.m.drop(&r.m.far, s.name, 1, x.T, x.T)
 			continue
 		}
 		// After a crash, samples may be both in a block and in the log: they are added once.

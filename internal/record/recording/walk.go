@@ -13,25 +13,17 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// A Walker reads any number of samples in bounded memory. Readers that wrap another one forward it.
-type Walker interface {
-	// Walk visits the samples that Samples would return, series by series in the order of the
-	// labels. A long series comes in several consecutive pieces, in order of time. visit may change
-	// the points, which are valid until it returns.
-	Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error
-}
-
 // Visit receives a piece of a series. Its error ends the walk.
 type Visit func(l labels.Labels, points []promql.FPoint) error
 
 const (
 	// walkPiece is the maximum number of samples in a piece: 1 MiB.
 	walkPiece = 64 << 10
-	// walkStretch is the span of one read from a Reader that is not a Walker.
+	// walkStretch is the span of one read from a server.
 	walkStretch = 24 * time.Hour
 	// walkStretchMin is the minimum span after halving.
 	walkStretchMin = time.Second
-	// walkBytesMax bounds the packed samples of such a Reader: about 200 million samples.
+	// walkBytesMax bounds the packed samples of a server: about 200 million samples.
 	walkBytesMax = 512 << 20
 )
 
@@ -47,14 +39,6 @@ func IsTooMany(err error) bool {
 	var tooMany *TooManyError
 	var engine promql.ErrTooManySamples
 	return errors.As(err, &tooMany) || errors.As(err, &engine) || errors.Is(err, errTooManyPoints)
-}
-
-// Walk visits the samples of the series that a selector matches, like [Walker].
-func Walk(ctx context.Context, r Reader, selector Selector, from, to time.Time, visit Visit) error {
-	if w, ok := r.(Walker); ok {
-		return w.Walk(ctx, selector, from, to, visit)
-	}
-	return walkStretches(ctx, r.Samples, selector, from, to, visit)
 }
 
 // walkStretches walks a Reader that can only return whole series. It packs the samples of all
@@ -126,17 +110,17 @@ func visitAll(series []Series, visit Visit) error {
 	return nil
 }
 
-// Walk implements [Walker].
+// Walk implements [Reader].
 func (m *Memory) Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error {
 	return walk(ctx, m, selector, from, to, visit)
 }
 
-// Walk implements [Walker].
+// Walk implements [Reader].
 func (f *folder) Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error {
 	return walk(ctx, f, selector, from, to, visit)
 }
 
-// Walk implements [Walker].
+// Walk implements [Reader].
 func (r *Server) Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error {
 	if from.Before(r.opt.From) {
 		from = r.opt.From
@@ -154,10 +138,11 @@ func (r *Server) Walk(ctx context.Context, selector Selector, from, to time.Time
 func walk(ctx context.Context, data storage.Queryable, selector Selector, from, to time.Time,
 	visit Visit) (err error) {
 	defer recovered(&err)
-	if to.Before(from) {
-		return fmt.Errorf("selector %s: the end %s is before the start %s", selector,
-			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+	if err := inOrder(from, to); err != nil {
+		return fmt.Errorf("selector %s: %w", selector, err)
 	}
+
+	// Samples have whole milliseconds, so the bounds are rounded inwards.
 
 	mint, maxt := ceilMs(from), to.UnixMilli()
 	q, err := data.Querier(mint, maxt)

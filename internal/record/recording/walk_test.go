@@ -54,10 +54,14 @@ func manySamples(t *testing.T, w recording.Writer) {
 // whole is a Reader that can only return whole series.
 type whole struct{ recording.Reader }
 
+func (w whole) Walk(ctx context.Context, selector recording.Selector, from, to time.Time, visit recording.Visit) error {
+	return recording.WalkStretches(ctx, w.Samples, selector, from, to, visit)
+}
+
 // walked joins the pieces of a walk.
 func walked(t *testing.T, r recording.Reader, from, to time.Time) (out []recording.Series) {
 	t.Helper()
-	err := recording.Walk(t.Context(), r, recording.MetricSelector("node_cpu_seconds_total"), from, to, func(l labels.Labels, points []promql.FPoint) error {
+	err := r.Walk(t.Context(), recording.MetricSelector("node_cpu_seconds_total"), from, to, func(l labels.Labels, points []promql.FPoint) error {
 		if n := len(out); n == 0 || !labels.Equal(out[n-1].Labels, l) {
 			out = append(out, recording.Series{Labels: l})
 		}
@@ -127,7 +131,7 @@ func TestWalkEnds(t *testing.T) {
 	enough := errors.New("enough")
 	calls := 0
 
-	err := recording.Walk(t.Context(), m, recording.MetricSelector("node_cpu_seconds_total"), time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
+	err := m.Walk(t.Context(), recording.MetricSelector("node_cpu_seconds_total"), time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
 		calls++
 		return enough
 	})
@@ -137,7 +141,7 @@ func TestWalkEnds(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	calls = 0
-	err = recording.Walk(ctx, m, recording.MetricSelector("node_cpu_seconds_total"), time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
+	err = m.Walk(ctx, recording.MetricSelector("node_cpu_seconds_total"), time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
 		calls++
 		cancel()
 		return nil

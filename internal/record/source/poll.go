@@ -130,7 +130,7 @@ func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sa
 	p := &polling{live: l, w: w, opt: opt, sampler: s, period: cmp.Or(max(opt.Period, 0), periodDefault),
 		now: l.clock}
 	if p.now == nil {
-		p.now = machineClock()
+		p.now = recording.SystemClock()
 	}
 
 	defer p.progress()()
@@ -144,16 +144,6 @@ func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sa
 	}
 
 	return p.end(ctx)
-}
-
-// machineClock returns a function for the wall clock, and for a time that passes evenly when the
-// wall clock is set.
-func machineClock() func() (time.Time, time.Duration) {
-	begin := time.Now()
-	return func() (time.Time, time.Duration) {
-		now := time.Now()
-		return now.Round(0), now.Sub(begin)
-	}
 }
 
 // polling is the state of one call of Poll.

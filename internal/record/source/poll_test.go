@@ -246,7 +246,7 @@ func TestEnd(t *testing.T) {
 func TestClockStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, src := &transcript{}, source()
-		machine := machineClock()
+		machine := recording.SystemClock()
 		src.clock = func() (time.Time, time.Duration) {
 			wall, elapsed := machine()
 			switch {
@@ -280,7 +280,7 @@ db asked 5: 5 from 0s to 1h0m8s`)
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, src := &transcript{}, source()
-		machine := machineClock()
+		machine := recording.SystemClock()
 		src.clock = func() (time.Time, time.Duration) {
 			wall, elapsed := machine()
 			stopped := time.Duration(0)
