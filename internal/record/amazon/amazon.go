@@ -128,8 +128,7 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	bill := &cloud.Bill{}
-	bill.Priced("metrics requested", usdPerMetric)
+	bill := &cloud.Bill{Unit: "metrics requested", USD: usdPerMetric}
 	return cloud.NewSource("cloudwatch", t.name(), &service{cloud: c, target: t, bill: bill}, bill), nil
 }
 

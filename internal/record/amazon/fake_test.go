@@ -318,7 +318,7 @@ func TestBill(t *testing.T) {
 	if b.Call(0); b.Text() != "1 API call" {
 		t.Error(b.Text())
 	}
-	b.Priced("metrics requested", usdPerMetric)
+	b.Unit, b.USD = "metrics requested", usdPerMetric
 	if b.Call(17); b.Text() != "2 API calls, 17 metrics requested, 0.00017 USD at list price" {
 		t.Error(b.Text())
 	}

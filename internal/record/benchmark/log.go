@@ -111,13 +111,9 @@ func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Opti
 		return err
 	}
 
-	d, err := out.End(l.Describe())
-	if err != nil {
+	if err := out.End(&l.Recorded); err != nil {
 		return err
 	}
-
-	l.SetDescription(d)
-	writer.Source(d)
 	for _, n := range lines.Notes() {
 		writer.Note(n)
 	}

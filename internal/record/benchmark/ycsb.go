@@ -3,6 +3,7 @@ package benchmark
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -187,7 +188,7 @@ func (p *ycsb) End(add func(Interval)) {
 		return
 	}
 
-	for _, operation := range sortedKeys(p.summary) {
+	for _, operation := range slices.Sorted(maps.Keys(p.summary)) {
 		of := p.summary[operation]
 		n := of["Operations"]
 		if !(n > 0) || !ofClients(operation) {
@@ -239,13 +240,4 @@ func kindOf(operation string) string {
 		return Reads
 	}
 	return Writes
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -9,19 +9,13 @@ import (
 // A Bill counts the requests of a source and their list price. It is safe for concurrent use. The
 // zero Bill is empty.
 type Bill struct {
+	Unit string  // what is billed: "metrics requested"
+	USD  float64 // per unit; 0 means that requests cost nothing
+
 	mu        sync.Mutex
 	calls     int
-	units     int     // billed units
-	unit      string  // "metrics requested"
-	usd       float64 // per unit
+	units     int // billed units
 	throttled int
-}
-
-// Priced sets the billed unit and its price.
-func (b *Bill) Priced(unit string, usd float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.unit, b.usd = unit, usd
 }
 
 // Call counts an API call and the billed units that it requests.
@@ -54,9 +48,9 @@ func (b *Bill) Text() string {
 	if b.calls == 1 {
 		text = "1 API call"
 	}
-	if b.usd == 0 {
+	if b.USD == 0 {
 		return text
 	}
-	return text + fmt.Sprintf(", %d %s, %s USD at list price", b.units, b.unit,
-		strconv.FormatFloat(float64(b.units)*b.usd, 'g', 3, 64))
+	return text + fmt.Sprintf(", %d %s, %s USD at list price", b.units, b.Unit,
+		strconv.FormatFloat(float64(b.units)*b.USD, 'g', 3, 64))
 }

@@ -130,13 +130,9 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		out.Add(v.value, v.series.name, v.series.pairs...)
 	}
 
-	d, err := out.End(f.Describe())
-	if err != nil {
+	if err := out.End(&f.Recorded); err != nil {
 		return err
 	}
-
-	f.SetDescription(d)
-	w.Source(d)
 	t.notes(out)
 	return nil
 }

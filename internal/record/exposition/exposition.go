@@ -25,6 +25,7 @@ package exposition
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,10 +141,7 @@ func (f *file) path() string { return f.parts[0].Path }
 // Read implements source.Source. It reads the file twice: the number of pages, which places those
 // without a time, is known only at the end.
 func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
-	loc := opt.Location
-	if loc == nil {
-		loc = time.Local
-	}
+	loc := cmp.Or(opt.Location, time.Local)
 
 	if err := f.detect(); err != nil {
 		return err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"slices"
-	"sync"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -72,50 +70,22 @@ type member struct {
 
 // Read implements source.Source.
 func (m *member) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	return m.metricsURL.Read(ctx, &labelling{Writer: w, about: m.about, known: map[uint64]labels.Labels{}}, opt)
+	return m.metricsURL.Read(ctx, newLabelling(w, m.about), opt)
 }
-
-// knownMax bounds the series whose labels with an instance are cached. A member of etcd has 3,000.
-const knownMax = 20_000
 
 // labelling adds the instance label to every series without one.
 type labelling struct {
-	recording.Writer
+	*recording.Relabeller
 	about Member
-
-	mu    sync.Mutex
-	known map[uint64]labels.Labels // by the hash of the labels; the same series arrive every second
 }
 
-// Append implements recording.Writer.
-func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
-	out := *b
-	out.Columns = slices.Clone(b.Columns)
-	l.mu.Lock()
-
-	for i := range out.Columns {
-		c := &out.Columns[i]
-
-		// A collision would only give a series the wrong labels of another series on the same page;
-		// with 64 bits it is negligible.
-		hash := c.Labels.Hash()
-		with, ok := l.known[hash]
-		if !ok {
-			with = c.Labels
-			if with.Get("instance") == "" {
-				with = labels.NewBuilder(with).Set("instance", l.about.Instance).Labels()
-			}
-			if len(l.known) >= knownMax {
-				clear(l.known) // the exporter keeps creating series
-			}
-			l.known[hash] = with
+func newLabelling(w recording.Writer, about Member) *labelling {
+	return &labelling{about: about, Relabeller: recording.Relabelled(w, func(l labels.Labels) labels.Labels {
+		if l.Get("instance") != "" {
+			return l
 		}
-
-		c.Labels = with
-	}
-
-	l.mu.Unlock()
-	return l.Writer.Append(ctx, &out)
+		return labels.NewBuilder(l).Set("instance", about.Instance).Labels()
+	})}
 }
 
 // Source implements recording.Writer.
@@ -123,5 +93,5 @@ func (l *labelling) Source(d recording.Source) {
 	if l.about.AddFacts != nil {
 		l.about.AddFacts(&d)
 	}
-	l.Writer.Source(d)
+	l.Relabeller.Source(d)
 }

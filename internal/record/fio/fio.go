@@ -36,6 +36,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -152,12 +153,7 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 
 	// Reports with the same time are one sample, so the period is the interval between distinct times.
 	if len(e.times) > 0 {
-		times := make([]int64, 0, len(e.times))
-		for ms := range e.times {
-			times = append(times, ms)
-		}
-
-		slices.Sort(times)
+		times := slices.Sorted(maps.Keys(e.times))
 		d.From, d.To = time.UnixMilli(times[0]).UTC(), time.UnixMilli(times[len(times)-1]).UTC()
 
 		var steps []int64
@@ -323,13 +319,7 @@ func (e *emitter) flush(v values) error {
 		e.times = map[int64]bool{}
 	}
 
-	var times []int64
-	for ms := range v {
-		times = append(times, ms)
-	}
-
-	slices.Sort(times)
-	for _, t := range times {
+	for _, t := range slices.Sorted(maps.Keys(v)) {
 		ms := t + e.opt.ClockOffset.Milliseconds()
 		if !e.opt.From.IsZero() && ms < e.opt.From.UnixMilli() || !e.opt.To.IsZero() && ms > e.opt.To.UnixMilli() {
 			continue

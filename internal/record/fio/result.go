@@ -3,6 +3,7 @@ package fio
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -327,14 +328,8 @@ func (e *emitter) latencies(v values, ms int64, prefix, job string, l latency,
 	v.add(ms, seconds(l.Mean), prefix+"_latency_mean_seconds", "job", job)
 	v.add(ms, seconds(l.Max), prefix+"_latency_max_seconds", "job", job)
 
-	keys := make([]string, 0, len(percentiles))
-	for k := range percentiles {
-		keys = append(keys, k)
-	}
-
-	slices.Sort(keys)
 	seen := map[string]bool{}
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(percentiles)) {
 		p, err := strconv.ParseFloat(k, 64)
 		if err != nil || !(p >= 0 && p <= 100) {
 			continue

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,12 +191,7 @@ const (
 
 // each adds a metric for each of the given keys that the file has.
 func (l level) each(from map[string]float64, scale float64, names map[string]string) {
-	keys := make([]string, 0, len(names))
-	for k := range names {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(names)) {
 		if v, ok := from[k]; ok {
 			l.of(v/scale, names[k])
 		}

@@ -2,9 +2,7 @@ package identity
 
 import (
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -59,8 +57,8 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 	// The first labels that match no series of the other parts are enough.
 	for _, names := range choosing {
 		matchers := matchersOf(all, names)
-		if !slices.ContainsFunc(others, func(l labels.Labels) bool { return matchesAll(matchers, l) }) {
-			return sources, recording.Selector(matchers).String()
+		if !slices.ContainsFunc(others, matchers.Matches) {
+			return sources, matchers.String()
 		}
 	}
 
@@ -68,30 +66,21 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 }
 
 // matchersOf returns matchers for the values that the series have for the given label names.
-func matchersOf(series []labels.Labels, names []string) []*labels.Matcher {
-	out := make([]*labels.Matcher, len(names))
+func matchersOf(series []labels.Labels, names []string) recording.Selector {
+	out := make(recording.Selector, len(names))
 	for i, name := range names {
 		values := map[string]bool{}
 		for _, l := range series {
 			values[l.Get(name)] = true
 		}
 
-		if len(values) == 1 {
-			out[i] = labels.MustNewMatcher(labels.MatchEqual, name, slices.Sorted(maps.Keys(values))[0])
+		all := slices.Sorted(maps.Keys(values))
+		if len(all) == 1 {
+			out[i] = labels.MustNewMatcher(labels.MatchEqual, name, all[0])
 			continue
 		}
-
-		var quoted []string
-		for _, v := range slices.Sorted(maps.Keys(values)) {
-			quoted = append(quoted, regexp.QuoteMeta(v))
-		}
-
-		out[i] = labels.MustNewMatcher(labels.MatchRegexp, name, strings.Join(quoted, "|"))
+		out[i] = labels.MustNewMatcher(labels.MatchRegexp, name, recording.AnyOf(all))
 	}
 
 	return out
-}
-
-func matchesAll(matchers []*labels.Matcher, l labels.Labels) bool {
-	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(l.Get(m.Name)) })
 }

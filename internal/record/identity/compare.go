@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -257,15 +258,7 @@ func growAlike(x, y []promql.FPoint) relation {
 
 // at returns the value of a counter at a time within its samples, by linear interpolation.
 func at(p []promql.FPoint, t int64) float64 {
-	i, found := slices.BinarySearchFunc(p, t, func(p promql.FPoint, t int64) int {
-		switch {
-		case p.T < t:
-			return -1
-		case p.T > t:
-			return 1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(p, t, func(p promql.FPoint, t int64) int { return cmp.Compare(p.T, t) })
 	if found || i == 0 {
 		return p[min(i, len(p)-1)].F
 	}

@@ -86,6 +86,15 @@ func (p Part) Now(ctx context.Context) (Part, error) {
 // Split divides recordings into parts, those with a server first. There is at least one, unless
 // there are no recordings. If there is only one part, it has the original recordings.
 func Split(ctx context.Context, in []recording.Reader, opt Options) ([]Part, error) {
+	s, err := divide(ctx, in, opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.parts()
+}
+
+// divide determines the servers and hosts of recordings.
+func divide(ctx context.Context, in []recording.Reader, opt Options) (*splitter, error) {
 	s := &splitter{ctx: ctx, in: in, opt: opt}
 	for i := range in {
 		if err := s.list(i); err != nil {
@@ -95,10 +104,7 @@ func Split(ctx context.Context, in []recording.Reader, opt Options) ([]Part, err
 	if err := s.unite(); err != nil {
 		return nil, err
 	}
-	if err := s.settle(); err != nil {
-		return nil, err
-	}
-	return s.parts()
+	return s, s.settle()
 }
 
 // splitter is the state of a division.

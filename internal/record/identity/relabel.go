@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -34,18 +33,8 @@ type Labeller struct {
 // Label determines the labels that distinguish the servers and hosts of recordings, and their
 // sources if two have a series at the same time. It returns nil if no label is needed.
 func Label(ctx context.Context, in []recording.Reader, opt Options) (*Labeller, error) {
-	s := &splitter{ctx: ctx, in: in, opt: opt}
-	for i := range in {
-		if err := s.list(i); err != nil {
-			return nil, err
-		}
-	}
-
-	if err := s.unite(); err != nil {
-		return nil, err
-	}
-
-	if err := s.settle(); err != nil {
+	s, err := divide(ctx, in, opt)
+	if err != nil {
 		return nil, err
 	}
 
@@ -212,42 +201,7 @@ func (x *Labeller) nameOf(i int, l labels.Labels) string {
 	return ""
 }
 
-// labelWriter labels the series that are written to it.
-type labelWriter struct {
-	recording.Writer
-	by *Labeller
-	i  int
-
-	mu    sync.Mutex               // because the members of a set are read concurrently
-	known map[uint64]labels.Labels // by the hash of the labels
-}
-
-// knownMax bounds the labels that a writer caches.
-const knownMax = 200_000
-
 // Writer returns a writer that labels series of the i-th recording and passes them to w.
 func (x *Labeller) Writer(i int, w recording.Writer) recording.Writer {
-	return &labelWriter{Writer: w, by: x, i: i, known: map[uint64]labels.Labels{}}
-}
-
-// Append implements recording.Writer.
-func (w *labelWriter) Append(ctx context.Context, b *recording.Batch) error {
-	out := recording.Batch{TimesMs: b.TimesMs, Columns: slices.Clone(b.Columns)}
-	w.mu.Lock()
-
-	for k := range out.Columns {
-		c := &out.Columns[k]
-		hash := c.Labels.Hash()
-		to, ok := w.known[hash]
-		if !ok {
-			to = w.by.Of(w.i, c.Labels)
-			if len(w.known) < knownMax {
-				w.known[hash] = to
-			}
-		}
-		c.Labels = to
-	}
-
-	w.mu.Unlock()
-	return w.Writer.Append(ctx, &out)
+	return recording.Relabelled(w, func(l labels.Labels) labels.Labels { return x.Of(i, l) })
 }

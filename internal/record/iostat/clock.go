@@ -1,6 +1,7 @@
 package iostat
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -23,14 +24,10 @@ type clock struct {
 	prev time.Time
 	back int64 // reports that are not later than the previous one
 	from time.Time
-	run  int
 }
 
 func newClock(s *survey, opt source.Options, modified time.Time) *clock {
-	c := &clock{loc: opt.Location, period: s.period(opt.Period)}
-	if c.loc == nil {
-		c.loc = time.Local
-	}
+	c := &clock{loc: cmp.Or(opt.Location, time.Local), period: s.period(opt.Period)}
 
 	c.order, c.guess = s.dateOrder(c.loc, modified)
 	day, hasDay := s.found.date.midnight(c.order, c.loc)
@@ -81,7 +78,7 @@ func (c *clock) at(r *report) (ms int64, ok bool) {
 		c.back++
 		return 0, false
 	}
-	c.prev, c.run = t, r.run
+	c.prev = t
 	return t.UnixMilli(), true
 }
 

@@ -72,14 +72,11 @@ func (l *log) readSinceBoot(ctx context.Context, writer recording.Writer, opt so
 		}
 	}
 
-	d, err := out.End(recording.Source{Kind: l.kind(), Name: l.from.Path, Host: sv.found.host,
+	l.SetDescription(recording.Source{Kind: l.kind(), Name: l.from.Path, Host: sv.found.host,
 		Facts: map[string]string{"averages since": "boot"}})
-	if err != nil {
+	if err := out.End(&l.Recorded); err != nil {
 		return err
 	}
-
-	l.SetDescription(d)
-	writer.Source(d)
 	out.Note(recording.NoteLimit,
 		"the log has only the average since boot: no interval shows when requests were slow; record with S_TIME_FORMAT=ISO iostat -xt 1")
 	if x := sv.found.damage; x.count > 0 {

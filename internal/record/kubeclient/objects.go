@@ -93,30 +93,45 @@ func (k Kind[T]) String() string {
 	return strings.TrimSuffix(k.resource+"."+k.group, ".")
 }
 
-func (k Kind[T]) explain(c *Client, verb, namespace, name string, err error) error {
+// send makes a request about the objects in a namespace, or about one of them, and returns the body of
+// the answer. A body, unless it is nil, is sent as JSON.
+func (k Kind[T]) send(ctx context.Context, c *Client, verb string, r *rest.Request, body any,
+	namespace string, name ...string) ([]byte, error) {
+	at, err := k.path(namespace, name...)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		r = r.Body(text)
+	}
+
+	answer := r.AbsPath(at...).Do(ctx)
+	err = answer.Error()
+	if err == nil {
+		return answer.Raw()
+	}
 	if !k.namespaced {
 		namespace = ""
 	}
-	return c.explain(verb, k.String(), namespace, name, err)
+	return nil, c.explain(verb, k.String(), namespace, strings.Join(name[:min(1, len(name))], ""), err)
+}
+
+// asJSON marks the body of a request as JSON.
+func asJSON(r *rest.Request) *rest.Request {
+	return r.SetHeader("Content-Type", runtime.ContentTypeJSON)
 }
 
 // Get reads one object. namespace is ignored for kinds without one.
 func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T, error) {
-	at, err := k.path(namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := answer(c.rest.Get().AbsPath(at...).Do(ctx))
-	return k.decode(text, k.explain(c, "get", namespace, name, err))
+	return k.decode(k.send(ctx, c, "get", c.rest.Get(), nil, namespace, name))
 }
 
 // List reads all objects with the given labels; "" means all objects.
 func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) ([]T, error) {
-	at, err := k.path(namespace)
-	if err != nil {
-		return nil, err
-	}
-
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
 
@@ -126,10 +141,10 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 
 	var out []T
 	for next := ""; ; {
-		text, err := answer(c.rest.Get().AbsPath(at...).Param("limit", fmt.Sprint(listPage)).
-			Param("labelSelector", labels).Param("continue", next).Do(ctx))
+		text, err := k.send(ctx, c, "list", c.rest.Get().Param("limit", fmt.Sprint(listPage)).
+			Param("labelSelector", labels).Param("continue", next), nil, namespace)
 		if err != nil {
-			return nil, k.explain(c, "list", namespace, "", err)
+			return nil, err
 		}
 
 		var page struct {
@@ -151,65 +166,27 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 // Create creates an object. With try, the server validates it and fills in the defaults, but
 // creates nothing.
 func (k Kind[T]) Create(ctx context.Context, c *Client, namespace string, object *T, try bool) (*T, error) {
-	at, err := k.path(namespace)
-	if err != nil {
-		return nil, err
-	}
-	body, err := k.encode(object)
-	if err != nil {
-		return nil, err
-	}
-	r := c.rest.Post().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
+	r := asJSON(c.rest.Post())
 	if try {
 		r = r.Param("dryRun", metav1.DryRunAll)
 	}
-	text, err := answer(r.Do(ctx))
-	return k.decode(text, k.explain(c, "create", namespace, "", err))
+	return k.decode(k.send(ctx, c, "create", r, k.named(object), namespace))
 }
 
 // Update replaces an object, unless it changed since it was read ([IsConflict]).
 func (k Kind[T]) Update(ctx context.Context, c *Client, namespace, name string, object *T) (*T, error) {
-	at, err := k.path(namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	body, err := k.encode(object)
-	if err != nil {
-		return nil, err
-	}
-	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type",
-		runtime.ContentTypeJSON).Body(body).Do(ctx))
-	return k.decode(text, k.explain(c, "update", namespace, name, err))
+	return k.decode(k.send(ctx, c, "update", asJSON(c.rest.Put()), k.named(object), namespace, name))
 }
 
 // UpdateStatus replaces the status of an object, like a controller.
 func (k Kind[T]) UpdateStatus(ctx context.Context, c *Client, namespace, name string, object *T) (*T, error) {
-	at, err := k.path(namespace, name, "status")
-	if err != nil {
-		return nil, err
-	}
-	body, err := k.encode(object)
-	if err != nil {
-		return nil, err
-	}
-	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type",
-		runtime.ContentTypeJSON).Body(body).Do(ctx))
-	return k.decode(text, k.explain(c, "update", namespace, name, err))
+	return k.decode(k.send(ctx, c, "update", asJSON(c.rest.Put()), k.named(object), namespace, name, "status"))
 }
 
 // Merge changes fields of an object with a JSON merge patch. A resourceVersion in the patch makes
 // it conditional.
 func (k Kind[T]) Merge(ctx context.Context, c *Client, namespace, name string, patch any) (*T, error) {
-	at, err := k.path(namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return nil, err
-	}
-	text, err := answer(c.rest.Patch(types.MergePatchType).AbsPath(at...).Body(body).Do(ctx))
-	return k.decode(text, k.explain(c, "patch", namespace, name, err))
+	return k.decode(k.send(ctx, c, "patch", c.rest.Patch(types.MergePatchType), patch, namespace, name))
 }
 
 // Delete deletes the object with this UID, and no other object of the same name. With orphan, the
@@ -236,17 +213,8 @@ func (k Kind[T]) DeleteNow(ctx context.Context, c *Client, namespace, name strin
 func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string,
 	how metav1.DeleteOptions) error {
 	how.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}
-	at, err := k.path(namespace, name)
-	if err != nil {
-		return err
-	}
-	body, err := json.Marshal(how)
-	if err != nil {
-		return err
-	}
-	err = c.rest.Delete().AbsPath(at...).SetHeader("Content-Type",
-		runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
-	return k.explain(c, "delete", namespace, name, err)
+	_, err := k.send(ctx, c, "delete", asJSON(c.rest.Delete()), how, namespace, name)
+	return err
 }
 
 // Allowed checks on the server whether the client may do something to an object of the kind; name
@@ -275,21 +243,13 @@ func (k Kind[T]) Allowed(ctx context.Context, c *Client, verb, namespace, name s
 	return nil
 }
 
-// answer returns the body of an answer, or the server's error.
-func answer(r rest.Result) ([]byte, error) {
-	if err := r.Error(); err != nil {
-		return nil, err
-	}
-	return r.Raw()
-}
-
-// encode writes an object with its kind, which is missing in objects that were read in a list.
-func (k Kind[T]) encode(object *T) ([]byte, error) {
+// named returns an object with its kind, which is missing in objects that were read in a list.
+func (k Kind[T]) named(object *T) *T {
 	if o, ok := any(object).(runtime.Object); ok {
 		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: k.version,
 			Kind: k.kind})
 	}
-	return json.Marshal(object)
+	return object
 }
 
 func (k Kind[T]) decode(text []byte, err error) (*T, error) {

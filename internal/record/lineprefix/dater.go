@@ -1,6 +1,9 @@
 package lineprefix
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // halfYear is how many days a prefix without a year must go back to start a new year.
 const halfYear = 183
@@ -36,8 +39,5 @@ func (d *Dater) Cut(line []byte) (at time.Time, rest []byte, ok bool) {
 		d.day, t.Year = day, d.Year
 	}
 
-	if d.Location == nil {
-		return t.In(time.Local), rest, true
-	}
-	return t.In(d.Location), rest, true
+	return t.In(cmp.Or(d.Location, time.Local)), rest, true
 }

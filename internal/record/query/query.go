@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -207,7 +206,7 @@ func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 }
 
 // missing returns the error for a selector that selects nothing, with the nearest existing name.
-func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) error {
+func missing(s recording.Selector, metrics []recording.Metric, names []string) error {
 	name := ""
 	for _, m := range s {
 		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
@@ -216,7 +215,7 @@ func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) er
 	}
 
 	if name == "" {
-		return fmt.Errorf("%w: no name matches %s", ErrNoMetric, labelsOf(s))
+		return fmt.Errorf("%w: no name matches %s", ErrNoMetric, s)
 	}
 
 	names = slices.Clone(names)
@@ -229,13 +228,4 @@ func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) er
 	}
 
 	return fmt.Errorf("%w: %s", ErrNoMetric, name)
-}
-
-// labelsOf formats matchers as in PromQL.
-func labelsOf(s []*labels.Matcher) string {
-	var words []string
-	for _, m := range s {
-		words = append(words, m.String())
-	}
-	return "{" + strings.Join(words, ",") + "}"
 }

@@ -15,7 +15,7 @@ import (
 
 // Limits of a file's series and batches.
 const (
-	seriesMax      = 20_000
+	seriesMax      = 70_000 // 4,096 devices of /proc/diskstats
 	batchTimesMax  = 512
 	batchValuesMax = 1 << 18
 	stepsKept      = 4096 // distinct distances between samples, for the usual one
@@ -64,8 +64,8 @@ func (w *Writer) Time(at time.Time) error {
 	switch {
 	case w.count > 0 && ms <= w.lastMs:
 		if w.back++; w.back == 1 {
-			w.Note(recording.NoteClock,
-				"skipped samples that were not later than the previous one: the host's clock was set back, or files were joined out of order")
+			w.w.Note(recording.Note{Kind: recording.NoteClock, Source: w.path, File: w.path, From: at.UTC(),
+				Text: "skipped samples that were not later than the previous one: the host's clock was set back, or files were joined out of order"})
 		}
 		return nil
 	case !w.opt.From.IsZero() && at.Before(w.opt.From), !w.opt.To.IsZero() && at.After(w.opt.To):
@@ -239,21 +239,24 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// End writes the remaining samples, and returns the source's description with its times and period.
-func (w *Writer) End(d recording.Source) (recording.Source, error) {
+// End writes the remaining samples, and completes the description of their source with its times and
+// period.
+func (w *Writer) End(of *source.Recorded) error {
 	if err := w.flush(); err != nil {
-		return d, err
+		return err
 	}
 	if w.full {
 		w.Note(recording.NoteLimit, fmt.Sprintf("skipped series beyond the first %d", seriesMax))
 	}
 
+	d := of.Describe()
 	d.Samples, d.Period = w.count, w.period()
 	if w.count > 0 {
 		d.From, d.To = time.UnixMilli(w.firstMs).UTC(), time.UnixMilli(w.lastMs).UTC()
 	}
-
-	return d, nil
+	of.SetDescription(d)
+	w.w.Source(d)
+	return nil
 }
 
 // Samples is the number of times so far.

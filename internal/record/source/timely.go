@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -112,15 +113,7 @@ func usual(batches []recording.Batch) int64 {
 		}
 	}
 
-	slices.SortFunc(all, func(a, b weight) int {
-		switch {
-		case a.ms < b.ms:
-			return -1
-		case a.ms > b.ms:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b weight) int { return cmp.Compare(a.ms, b.ms) })
 
 	for _, w := range all {
 		if half -= 2 * w.values; half <= 0 {

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"math"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -206,7 +207,7 @@ func (ev *evaluator) set(expr *parser.BinaryExpr, lhs, rhs value) (value, error)
 func clone(tracks []Track) []Track {
 	out := make([]Track, len(tracks))
 	for i, t := range tracks {
-		out[i] = Track{Labels: t.Labels, Values: append([]float64(nil), t.Values...)}
+		out[i] = Track{Labels: t.Labels, Values: slices.Clone(t.Values)}
 	}
 	return out
 }

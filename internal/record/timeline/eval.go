@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -35,11 +36,7 @@ func Eval(g Grid, e parser.Expr, l Leaves) ([]Track, error) {
 		return nil, err
 	}
 	if v.scalar {
-		vals := make([]float64, g.N)
-		for i := range vals {
-			vals[i] = v.number
-		}
-		return []Track{{Values: vals}}, nil
+		return []Track{{Values: slices.Repeat([]float64{v.number}, g.N)}}, nil
 	}
 	return v.tracks, nil
 }

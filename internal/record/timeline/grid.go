@@ -184,11 +184,7 @@ func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float
 func (g Grid) Gauge(pts []promql.FPoint) []float64 { return g.gauge(pts, newSpacing(pts)) }
 
 func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
-	out := make([]float64, g.N)
-	for k := range out {
-		out[k] = math.NaN()
-	}
-
+	out := nans(g.N)
 	for i, p := range pts {
 		until := p.T + max(sp.medianMs, 1)*5/2
 		if i+1 < len(pts) {

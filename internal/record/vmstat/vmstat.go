@@ -13,6 +13,7 @@ package vmstat
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,13 +121,9 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		return err
 	}
 
-	d, err := out.End(f.Describe())
-	if err != nil {
+	if err := out.End(&f.Recorded); err != nil {
 		return err
 	}
-
-	f.SetDescription(d)
-	w.Source(d)
 	for _, n := range lines.Notes() {
 		w.Note(n)
 	}
@@ -223,11 +220,8 @@ func (r *reader) line(line []byte, stamp time.Time) (parsed row, ok bool, err er
 	}
 
 	if rest := fields[len(r.columns):]; r.stamped && len(rest) >= 2 {
-		loc := r.opt.Location
-		if loc == nil {
-			loc = time.Local
-		}
-		at, err := time.ParseInLocation("2006-01-02 15:04:05", string(rest[0])+" "+string(rest[1]), loc)
+		at, err := time.ParseInLocation("2006-01-02 15:04:05", string(rest[0])+" "+string(rest[1]),
+			cmp.Or(r.opt.Location, time.Local))
 		if err != nil {
 			return parsed, false, errors.New("the time stamp is not a time")
 		}
@@ -278,11 +272,6 @@ type placer struct {
 }
 
 func newPlacer(r *reader, modified time.Time, opt source.Options) *placer {
-	loc := opt.Location
-	if loc == nil {
-		loc = time.Local
-	}
-
 	p := &placer{rows: r.rows, days: r.day, lastS: r.lastS, period: opt.Period, clock: r.x.clockS >= 0,
 		stamped: !r.x.stamp.IsZero(), last: modified.Truncate(time.Second)}
 	if p.period <= 0 {
@@ -293,8 +282,8 @@ func newPlacer(r *reader, modified time.Time, opt source.Options) *placer {
 	}
 
 	// Times of day belong to the last day on which the file can have been written.
-	l := p.last.In(loc)
-	p.midnight = time.Date(l.Year(), l.Month(), l.Day(), 0, 0, 0, 0, loc)
+	l := p.last.In(cmp.Or(opt.Location, time.Local))
+	p.midnight = time.Date(l.Year(), l.Month(), l.Day(), 0, 0, 0, 0, l.Location())
 	if p.midnight.Add(time.Duration(p.lastS) * time.Second).After(l.Add(time.Minute)) {
 		p.midnight = p.midnight.AddDate(0, 0, -1)
 	}

@@ -102,13 +102,9 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		return err
 	}
 
-	d, err := out.End(f.Describe())
-	if err != nil {
+	if err := out.End(&f.Recorded); err != nil {
 		return err
 	}
-
-	f.SetDescription(d)
-	w.Source(d)
 	for _, n := range lines.Notes() {
 		w.Note(n)
 	}
