@@ -9,23 +9,18 @@ import (
 	"strings"
 )
 
-// A listener is a TCP socket that accepts connections.
-type listener struct {
-	port  int
+// A Listener is a TCP socket that accepts connections.
+type Listener struct {
+	Port  int
 	uid   string
-	inode string
+	Inode string
 }
 
 // Listening returns the TCP ports on which a process accepts connections in this network namespace, in
 // order. If its descriptors may not be read, which needs its user's rights, the ports are those of all
 // sockets of its user; root's would be those of any service, and are left out. proc is usually "/proc".
 func Listening(proc string, pid int) []int {
-	var all []listener
-	for _, name := range []string{"tcp", "tcp6"} {
-		text, _ := os.ReadFile(filepath.Join(proc, "net", name)) // no such protocol: no sockets
-		all = append(all, parseListeners(string(text))...)
-	}
-
+	all := Listeners(filepath.Join(proc, "net"))
 	dir := filepath.Join(proc, strconv.Itoa(pid))
 	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 	own := map[string]bool{}
@@ -42,8 +37,8 @@ func Listening(proc string, pid int) []int {
 
 	var out []int
 	for _, l := range all {
-		if own["socket:["+l.inode+"]"] || uid != "" && uid != "0" && l.uid == uid {
-			out = append(out, l.port)
+		if own["socket:["+l.Inode+"]"] || uid != "" && uid != "0" && l.uid == uid {
+			out = append(out, l.Port)
 		}
 	}
 	slices.Sort(out)
@@ -62,8 +57,18 @@ func userOf(dir string) string {
 	return ""
 }
 
+// Listeners returns the listening sockets of a network namespace, from its folder, such as /proc/net or
+// /proc/PID/net.
+func Listeners(dir string) (all []Listener) {
+	for _, name := range []string{"tcp", "tcp6"} {
+		text, _ := os.ReadFile(filepath.Join(dir, name)) // no such protocol: no sockets
+		all = append(all, parseListeners(string(text))...)
+	}
+	return all
+}
+
 // parseListeners reads /proc/net/tcp (Linux, Documentation/networking/proc_net_tcp.rst).
-func parseListeners(text string) (out []listener) {
+func parseListeners(text string) (out []Listener) {
 	const listen = "0A" // TCP_LISTEN
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -75,7 +80,7 @@ func parseListeners(text string) (out []listener) {
 		if err != nil {
 			continue
 		}
-		out = append(out, listener{port: int(port), uid: f[7], inode: f[9]})
+		out = append(out, Listener{Port: int(port), uid: f[7], Inode: f[9]})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package yamltree
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -96,12 +97,7 @@ func (n *Node) enter(key string, at Position, last bool, value *Node) (*Node, er
 
 // Remove removes a key.
 func (n *Node) Remove(key string) {
-	for i := range n.Entries {
-		if n.Entries[i].Key == key {
-			n.Entries = append(n.Entries[:i], n.Entries[i+1:]...)
-			return
-		}
-	}
+	n.Entries = slices.DeleteFunc(n.Entries, func(e Entry) bool { return e.Key == key })
 }
 
 // shift moves the positions in a value to where the value is in its assignment.

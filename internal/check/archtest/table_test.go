@@ -77,13 +77,13 @@ var layers = []Layer{
 	}},
 	{"record/synclog", "what the logs of Redis and ZooKeeper say about slow syncs", []string{"record/lineprefix", "record/serverlog"}},
 	{"record/diskstats", "samples of /proc/diskstats that a script kept", []string{
-		"base/procfs", "record/lineprefix", "record/recording", "record/source",
+		"base/procfs", "record/lineprefix", "record/recording", "record/samples", "record/source",
 	}},
 	{"record/vmstat", "vmstat's output, under node_exporter's names", []string{
 		"record/recording", "record/samples", "record/source",
 	}},
 	{"record/promjson", "saved responses of Prometheus' HTTP API", []string{
-		"base/jsonerror", "record/recording", "record/source",
+		"base/jsonerror", "record/recording", "record/samples", "record/source",
 	}},
 	{"record/iostat", "iostat's logs, turned back into the counters they came from", []string{
 		"base/jsonerror", "record/lineprefix", "record/recording", "record/samples", "record/source",

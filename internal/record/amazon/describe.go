@@ -26,6 +26,17 @@ type lookup struct {
 	attachedTo []string // instances
 }
 
+// answered is [cloud.Description.Answered] for a resource: what it is, and whether users give its id or its
+// name.
+func (l *lookup) answered(err error, what, by, without string) (bool, error) {
+	ok, err := l.d.Answered(err, without)
+	if errors.Is(l.d.Absent, cloud.ErrNotFound) {
+		l.d.Absent = fmt.Errorf("AWS: %s not found in %s for this account: check its %s, ?region= and ?profile=", what,
+			l.query.cfg.Region, by)
+	}
+	return ok, err
+}
+
 // A volumeItem is a volume as EC2 describes it.
 type volumeItem struct {
 	ID         string `xml:"volumeId"`
@@ -71,15 +82,8 @@ func (l *lookup) volumes(ctx context.Context, ids []string) error {
 		Volumes []volumeItem `xml:"volumeSet>item"`
 	}
 	err := l.query.call(ctx, "ec2", "DescribeVolumes", parameters, &answer)
-	switch {
-	case errors.Is(err, cloud.ErrDenied):
-		l.d.Note("%v; without it, the limits of the volumes are unknown: give them with --volume", err)
-		return nil
-	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: volume %s not found in %s for this account: check its id, ?region= and ?profile=",
-			strings.Join(ids, ", "), l.query.cfg.Region)
-		return nil
-	case err != nil:
+	if ok, err := l.answered(err, "volume "+strings.Join(ids, ", "), "id",
+		"the limits of the volumes are unknown: give them with --volume"); !ok {
 		return err
 	}
 
@@ -187,19 +191,11 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 	}
 
 	err := l.query.call(ctx, "ec2", "DescribeInstances", url.Values{"InstanceId.1": {id}}, &answer)
-	switch {
-	case errors.Is(err, cloud.ErrDenied) && volumes:
-		l.d.Note("%v; without it, the volumes of the instance are unknown: give their addresses, aws://vol-...",
-			err)
-		return nil
-	case errors.Is(err, cloud.ErrDenied):
-		l.d.Note("%v; without it, the type and limits of the instance are unknown: give --instance", err)
-		return nil
-	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: instance %s not found in %s for this account: check its id, ?region= and ?profile=",
-			id, l.query.cfg.Region)
-		return nil
-	case err != nil:
+	without := "the type and limits of the instance are unknown: give --instance"
+	if volumes {
+		without = "the volumes of the instance are unknown: give their addresses, aws://vol-..."
+	}
+	if ok, err := l.answered(err, "instance "+id, "id", without); !ok {
 		return err
 	}
 
@@ -281,15 +277,8 @@ func (l *lookup) database(ctx context.Context, name string) error {
 	}
 
 	err := l.query.call(ctx, "rds", "DescribeDBInstances", url.Values{"DBInstanceIdentifier": {name}}, &answer)
-	switch {
-	case errors.Is(err, cloud.ErrDenied):
-		l.d.Note("%v; without it, the limits of the storage are unknown: give them with --volume", err)
-		return nil
-	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: RDS instance %s not found in %s for this account: check its name, ?region= and ?profile=",
-			name, l.query.cfg.Region)
-		return nil
-	case err != nil:
+	if ok, err := l.answered(err, "RDS instance "+name, "name",
+		"the limits of the storage are unknown: give them with --volume"); !ok {
 		return err
 	}
 

@@ -125,11 +125,7 @@ func (s *service) Samples(ctx context.Context, span cloud.Span,
 	for group := range slices.Chunk(s.has.requests(span.Period, want), queriesMax) {
 		// As many points per series as one answer can hold for the whole group.
 		step := time.Duration(pointsMax/len(group)) * span.Period
-		for from := span.From; from.Before(span.To); from = from.Add(step) {
-			to := from.Add(step)
-			if to.After(span.To) {
-				to = span.To
-			}
+		for from, to := range span.Parts(step) {
 			part, err := s.part(ctx, client, group, from, to)
 			if err == nil {
 				err = emit(part)

@@ -123,13 +123,7 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 		}
 
 		from, to := time.UnixMilli(b.TimesMs[0]).UTC(), time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC()
-		if described.From.IsZero() || from.Before(described.From) {
-			described.From = from
-		}
-
-		if to.After(described.To) {
-			described.To = to
-		}
+		recording.Extend(&described.From, &described.To, from, to)
 	}
 
 	if len(moments) == 0 && len(unknown) == len(series) {

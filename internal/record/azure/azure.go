@@ -256,11 +256,7 @@ const perRequest = 24 * time.Hour
 // Samples implements [cloud.Service].
 func (s *service) Samples(ctx context.Context, span cloud.Span,
 	want func(string) bool, emit func([]cloud.Series) error) error {
-	for from := span.From; from.Before(span.To); from = from.Add(perRequest) {
-		to := from.Add(perRequest)
-		if to.After(span.To) {
-			to = span.To
-		}
+	for from, to := range span.Parts(perRequest) {
 
 		var part []cloud.Series
 		for _, of := range s.groups() {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -85,6 +86,21 @@ func (d *Description) Answered(err error, without string) (bool, error) {
 type Span struct {
 	From, To time.Time
 	Period   time.Duration
+}
+
+// Parts yields the beginnings and ends of the parts of a span, which are at most as long as given.
+func (s Span) Parts(long time.Duration) iter.Seq2[time.Time, time.Time] {
+	return func(yield func(from, to time.Time) bool) {
+		for from := s.From; from.Before(s.To); from = from.Add(long) {
+			to := from.Add(long)
+			if to.After(s.To) {
+				to = s.To
+			}
+			if !yield(from, to) {
+				return
+			}
+		}
+	}
 }
 
 // A Series is the values of a series by the beginnings of their intervals, in milliseconds since

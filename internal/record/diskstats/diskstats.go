@@ -11,7 +11,6 @@
 package diskstats
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -141,8 +140,8 @@ type reader struct {
 	now     map[string]procfs.Disk // the current sample, by device; nil before a time
 	untimed *untimed               // nil if the file has times
 
-	line, offset int64
-	damaged      int64
+	in      *source.LineReader
+	damaged int64
 }
 
 // A device has the series of its counters, once it has a sample.
@@ -153,23 +152,16 @@ type device struct {
 }
 
 func (r *reader) read(in io.Reader) error {
-	br := bufio.NewReaderSize(in, lineBytesMax)
+	r.in = source.NewLineReader(in, lineBytesMax)
 	for {
-		line, err := br.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) {
+		line, long, err := r.in.Next()
+		if long {
 			r.damage("longer than " + strconv.Itoa(lineBytesMax) + " bytes")
-			r.offset += int64(len(line))
-			line, err = br.ReadSlice('\n')
-		}
-
-		r.line++
-		if len(line) > 0 && (err == nil || len(line) < lineBytesMax) {
+		} else if len(line) > 0 {
 			if e := r.take(line, err == nil); e != nil {
 				return e
 			}
 		}
-
-		r.offset += int64(len(line))
 
 		// The samples read before an error are still worth a recording.
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -269,7 +261,7 @@ func (r *reader) sampled() error {
 // damage notes the first unreadable line and counts the others.
 func (r *reader) damage(what string) {
 	if r.damaged++; r.damaged == 1 {
-		r.w.Note(recording.Note{Kind: recording.NoteDamage, Source: r.path, File: r.path, Offset: r.offset,
-			Text: fmt.Sprintf("line %d was skipped: %s", r.line, what)})
+		r.w.Note(recording.Note{Kind: recording.NoteDamage, Source: r.path, File: r.path, Offset: r.in.From,
+			Text: fmt.Sprintf("line %d was skipped: %s", r.in.Number, what)})
 	}
 }

@@ -1,9 +1,7 @@
 package diskstats
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +9,7 @@ import (
 
 	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
 )
 
 // assumedPeriod is the interval between samples without times, unless the user gives one.
@@ -26,14 +25,12 @@ type untimed struct {
 // survey finds out whether a file has times and, if not, how many samples it has.
 // A read error occurs again when the file is read, and is reported then.
 func survey(in io.Reader) (timed bool, first string, samples int) {
-	br := bufio.NewReaderSize(in, lineBytesMax)
+	lines := source.NewLineReader(in, lineBytesMax)
 	for {
-		line, err := br.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = br.ReadSlice('\n')
+		line, long, err := lines.Next()
+		if long {
 			line = nil
 		}
-
 		if _, ok := timeOf(line, time.UTC); ok {
 			return true, "", 0
 		}

@@ -148,12 +148,8 @@ func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Select
 
 func (sum *Summary) add(points []promql.FPoint) {
 	sum.Samples += int64(len(points))
-	if first := time.UnixMilli(points[0].T); sum.From.IsZero() || first.Before(sum.From) {
-		sum.From = first.UTC()
-	}
-	if last := time.UnixMilli(points[len(points)-1].T); last.After(sum.To) {
-		sum.To = last.UTC()
-	}
+	recording.Extend(&sum.From, &sum.To, time.UnixMilli(points[0].T).UTC(),
+		time.UnixMilli(points[len(points)-1].T).UTC())
 }
 
 // A Selection is a list of selectors, at least one of which must match. An empty one matches

@@ -23,7 +23,6 @@
 package exposition
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -270,7 +269,7 @@ func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location,
 	}
 
 	defer in.Close()
-	s := &splitter{br: bufio.NewReaderSize(in, lineBytesMax), loc: loc, dates: where, dump: f.dump}
+	s := &splitter{in: source.NewLineReader(in, lineBytesMax), loc: loc, dates: where, dump: f.dump}
 	for {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -280,13 +279,13 @@ func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location,
 		// Text after the last complete page was lost if the file ended within it.
 		if errors.Is(err, io.EOF) {
 			if s.lost && lost != nil {
-				lost(s.pos, s.failure)
+				lost(s.in.To, s.failure)
 			}
 			return s.dated, nil
 		}
 
 		if err != nil {
-			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", part.Path, s.pos, err)
+			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", part.Path, s.in.To, err)
 		}
 
 		p.path, p.saved = part.Path, part.Modified
@@ -294,6 +293,6 @@ func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location,
 			return false, err
 		}
 
-		progress(s.pos)
+		progress(s.in.To)
 	}
 }

@@ -111,7 +111,7 @@ func (r *fileReader) describe() {
 	d := recording.Source{
 		Kind: "openmetrics", Name: r.f.path(),
 		Engine: r.parser.engine(), Version: r.parser.version, Host: r.parser.host,
-		Samples: r.span.n, Period: r.span.period(),
+		Samples: r.span.n, Period: recording.Median(r.span.steps),
 	}
 
 	if r.span.n > 0 {
@@ -178,14 +178,4 @@ func (s *span) add(ms int64) {
 		s.firstMs, s.lastMs = min(s.firstMs, ms), max(s.lastMs, ms)
 	}
 	s.n++
-}
-
-// period returns the median distance between sample times, or 0 if there is only one.
-func (s *span) period() time.Duration {
-	if len(s.steps) == 0 {
-		return 0
-	}
-	steps := slices.Clone(s.steps)
-	slices.Sort(steps)
-	return time.Duration(steps[len(steps)/2]) * time.Millisecond
 }

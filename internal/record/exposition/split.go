@@ -1,7 +1,6 @@
 package exposition
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"plimsoll/internal/record/source"
 )
 
 // A page is one scrape in a file.
@@ -50,12 +51,11 @@ const (
 
 // splitter cuts a file into pages.
 type splitter struct {
-	br      *bufio.Reader
+	in      *source.LineReader
 	loc     *time.Location
 	dates   dates
 	dump    dump
 	dated   bool // a date was seen
-	pos     int64
 	err     error
 	failure error // read error other than the end of the file
 	lost    bool  // the failure came before the newest page had a sample, so no page reports it
@@ -77,7 +77,7 @@ func (s *splitter) next() (*page, error) {
 	s.body.Reset()
 	s.first, s.samples, s.large = s.first[:0], false, false
 	s.timed = false
-	s.done = page{offset: s.pos}
+	s.done = page{offset: s.in.To}
 
 	if len(s.carry) > 0 {
 		s.done.offset = s.carryPos
@@ -135,15 +135,10 @@ func (s *splitter) finish() *page {
 // readLine returns the next complete line with its line end. It drops lines that are too long, and
 // a last line without a line end, which may have lost digits.
 func (s *splitter) readLine() (line []byte, at int64) {
-	at = s.pos
-	b, err := s.br.ReadSlice('\n')
-	s.pos += int64(len(b))
-
-	// The rest of the long line is skipped as well.
-	for errors.Is(err, bufio.ErrBufferFull) {
+	b, long, err := s.in.Next()
+	at = s.in.From
+	if long {
 		s.done.torn = fmt.Sprintf("line longer than %d bytes", lineBytesMax)
-		b, err = s.br.ReadSlice('\n')
-		s.pos += int64(len(b))
 		b = nil
 	}
 

@@ -85,9 +85,10 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 		opt.Getenv = os.Getenv
 	}
 
-	m := &metricsURL{name: address.PublicURL(parsed), auth: credentials(parsed, opt.Getenv),
-		exporters: opt.Exporters,
-		within:    cmp.Or(opt.Within, scrapeTimeoutMin)}
+	auth := cmp.Or(httpclient.OfURL(parsed, opt.Getenv(EnvPassword)), httpclient.Bearer(opt.Getenv(EnvToken)),
+		httpclient.Basic(opt.Getenv(EnvUser), opt.Getenv(EnvPassword)))
+	m := &metricsURL{name: address.PublicURL(parsed), auth: auth, exporters: opt.Exporters,
+		within: cmp.Or(opt.Within, scrapeTimeoutMin)}
 	parsed.User, parsed.Fragment = nil, ""
 	m.url = parsed
 	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name}).AnswerWithin(m.within)
@@ -117,19 +118,6 @@ const redirectsMax = 5
 func onThisHost(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func credentials(u *url.URL, getenv func(string) string) httpclient.Credentials {
-	fromURL, ok := httpclient.OfURL(u, getenv(EnvPassword))
-	switch {
-	case ok:
-		return fromURL
-	case getenv(EnvToken) != "":
-		return httpclient.Bearer(getenv(EnvToken))
-	case getenv(EnvUser) != "":
-		return httpclient.Basic(getenv(EnvUser), getenv(EnvPassword))
-	}
-	return httpclient.Credentials{}
 }
 
 // Read implements source.Source, using source.Polled.Poll. The time of a page is the time of its

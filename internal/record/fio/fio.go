@@ -161,11 +161,8 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 			steps = append(steps, times[i]-times[i-1])
 		}
 
-		slices.Sort(steps)
-		if len(steps) > 0 {
-			// The median, because a pause between two runs in one file is not the period.
-			d.Period = time.Duration(steps[len(steps)/2]) * time.Millisecond
-		}
+		// A pause between two runs in one file is not the period.
+		d.Period = recording.Median(steps)
 	}
 
 	f.SetDescription(d)
@@ -284,8 +281,7 @@ type emitter struct {
 	version string
 	reports int
 	jobs    map[string]*history // by job name
-	order   []string
-	procs   []process // in the order in which fio numbers their logs
+	procs   []process           // in the order in which fio numbers their logs
 	times   map[int64]bool
 	notes   []recording.Note
 	noted   map[string]bool

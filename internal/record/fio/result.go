@@ -228,9 +228,6 @@ func (e *emitter) job(v values, j *job, processes int, options map[string]string
 		}
 
 		e.jobs[j.Name] = h
-		if old == nil {
-			e.order = append(e.order, j.Name)
-		}
 
 		if h.startMs < end {
 			e.figures(v, j, h, h.startMs, true)

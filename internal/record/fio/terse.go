@@ -1,16 +1,13 @@
 package fio
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -40,55 +37,27 @@ type terseFile struct{ *file }
 
 // Read implements source.Source.
 func (f *terseFile) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
-	in, err := f.from.Open()
-	if err != nil {
-		return fmt.Errorf("fio terse output: %w", err)
-	}
-
-	defer in.Close()
-	at := f.from.Modified
 	// Terse output has no time of day; the end of the run is close to when the file was written.
-	if at.IsZero() || at.UnixMilli() <= 0 {
-		at = time.UnixMilli(yearsMs / 4) // unknown
-	}
-
-	// The totals are converted to a JSON report, so that both formats share everything after it.
-	out := &result{Version: "fio", TimestampMs: at.UnixMilli()}
-	lines := bufio.NewScanner(io.LimitReader(in, textBytesMax+1))
-	lines.Buffer(make([]byte, 0, 4096), textLineMax)
-
-	for n := 1; lines.Scan(); n++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	out := &result{Version: "fio", TimestampMs: endMs(f.from.Modified)}
+	err := f.eachLine(ctx, "fio terse output", func(line string) error {
 		// Warnings and status lines of fio may be between the results.
-		if !terseLine.Match(lines.Bytes()) {
-			continue
+		if !terseLine.MatchString(line) || len(out.Jobs) > jobsMax {
+			return nil
 		}
-		j, version, err := terseJob(lines.Text())
-		if err != nil {
-			return fmt.Errorf("fio terse output %s: line %d: %w", f.from.Path, n, err)
-		}
-		if len(out.Jobs) == jobsMax {
-			return fmt.Errorf("fio terse output %s: more than %d jobs", f.from.Path, jobsMax)
-		}
+		j, version, err := terseJob(line)
 		out.Version, out.Jobs = version, append(out.Jobs, j)
-	}
+		return err
+	})
 
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("fio terse output %s: %w", f.from.Path, err)
-	}
-	if len(out.Jobs) == 0 {
+	switch {
+	case err != nil:
+		return err
+	case len(out.Jobs) > jobsMax:
+		return fmt.Errorf("fio terse output %s: more than %d jobs", f.from.Path, jobsMax)
+	case len(out.Jobs) == 0:
 		return fmt.Errorf("fio terse output %s: no job: run fio with --output-format=json", f.from.Path)
 	}
-
-	e := &emitter{ctx: ctx, w: writer, opt: opt, jobs: map[string]*history{}}
-	if err := e.add(out); err != nil {
-		return err
-	}
-	f.describe(e, nil)
-
-	return nil
+	return f.report(ctx, writer, opt, out)
 }
 
 // terseJob parses a line.

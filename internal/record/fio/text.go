@@ -3,6 +3,7 @@ package fio
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,28 +57,59 @@ type textFile struct{ *file }
 
 // Read implements source.Source.
 func (f *textFile) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	in, err := f.from.Open()
-	if err != nil {
-		return fmt.Errorf("fio text: %w", err)
-	}
-
-	defer in.Close()
 	p := &textParser{modified: f.from.Modified, options: map[string]map[string]any{}}
-	if err := p.read(ctx, io.LimitReader(in, textBytesMax+1)); err != nil {
-		return fmt.Errorf("fio text %s: %w", f.from.Path, err)
+	if err := f.eachLine(ctx, "fio text", p.line); err != nil {
+		return err
 	}
 	if len(p.jobs) == 0 {
 		return fmt.Errorf("fio text %s: no results of a job: include the report from \"(groupid=\" on, or run fio with --output-format=json",
 			f.from.Path)
 	}
 
-	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
-	if err := e.add(p.result()); err != nil {
-		return err
+	return f.report(ctx, w, opt, p.result())
+}
+
+// eachLine calls visit for each line of the file. what is the format, for errors.
+func (f *file) eachLine(ctx context.Context, what string, visit func(line string) error) error {
+	in, err := f.from.Open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 
+	defer in.Close()
+	lines := bufio.NewScanner(io.LimitReader(in, textBytesMax+1))
+	lines.Buffer(make([]byte, 0, 4096), textLineMax)
+	for n := 1; lines.Scan(); n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := visit(lines.Text()); err != nil {
+			return fmt.Errorf("%s %s: line %d: %w", what, f.from.Path, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s %s: %w", what, f.from.Path, err)
+	}
+	return nil
+}
+
+// report writes a report that was converted to the form of the JSON, so that all formats share
+// everything after it.
+func (f *file) report(ctx context.Context, w recording.Writer, opt source.Options, r *result) error {
+	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
+	if err := e.add(r); err != nil {
+		return err
+	}
 	f.describe(e, nil)
 	return nil
+}
+
+// endMs returns the time of a report, or a time long ago if it is unknown.
+func endMs(at time.Time) int64 {
+	if at.IsZero() || at.UnixMilli() <= 0 {
+		return yearsMs / 4
+	}
+	return at.UnixMilli()
 }
 
 // textParser collects the jobs of a report.
@@ -93,21 +125,8 @@ type textParser struct {
 	scale float64    // nanoseconds per unit of the percentiles
 }
 
-func (p *textParser) read(ctx context.Context, in io.Reader) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 4096), textLineMax)
-	for n := 1; lines.Scan(); n++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := p.line(strings.TrimSpace(lines.Text())); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-	}
-	return lines.Err()
-}
-
 func (p *textParser) line(text string) error {
+	text = strings.TrimSpace(text)
 	switch {
 	case textVersion.MatchString(text):
 		p.version = text
@@ -322,12 +341,5 @@ func (p *textParser) result() *result {
 	if at.IsZero() {
 		at = p.modified
 	}
-	if at.IsZero() || at.UnixMilli() <= 0 {
-		at = time.UnixMilli(yearsMs / 4) // neither is known
-	}
-	version := p.version
-	if version == "" {
-		version = "fio"
-	}
-	return &result{Version: version, TimestampMs: at.UnixMilli(), Jobs: p.jobs}
+	return &result{Version: cmp.Or(p.version, "fio"), TimestampMs: endMs(at), Jobs: p.jobs}
 }

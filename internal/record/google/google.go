@@ -63,7 +63,7 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	}
 	bill := &cloud.Bill{}
 	s := &service{id: id, project: m[1], region: m[2][:max(0, strings.LastIndexByte(m[2], '-'))],
-		isDisk: m[3] == "disks", name: m[4], compute: c.Compute, monitoring: c.Monitoring, provider: c.Token}
+		isDisk: m[3] == "disks", compute: c.Compute, monitoring: c.Monitoring, provider: c.Token}
 	if s.compute == "" {
 		s.compute, s.monitoring = "https://compute.googleapis.com", "https://monitoring.googleapis.com"
 	}
@@ -73,7 +73,7 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 
 // service implements [cloud.Service].
 type service struct {
-	id, project, name   string
+	id, project         string
 	region              string // of the zone: "europe-west1" of "europe-west1-b"
 	isDisk              bool
 	compute, monitoring string
@@ -272,11 +272,7 @@ func (s *service) Samples(ctx context.Context, span cloud.Span,
 		return nil
 	}
 
-	for from := span.From; from.Before(span.To); from = from.Add(perRequest) {
-		to := from.Add(perRequest)
-		if to.After(span.To) {
-			to = span.To
-		}
+	for from, to := range span.Parts(perRequest) {
 
 		for _, kind := range kinds {
 			name := "stackdriver_gce_instance_compute_googleapis_com_instance_disk_" + kind

@@ -90,16 +90,8 @@ func (a address) find(root string) (cgroup, error) {
 // containsOnly reports whether a process is alone in a cgroup. The limits of Plimsoll's own container
 // or service say nothing about a database, and Plimsoll itself is busiest when the database stalls.
 func (g cgroup) containsOnly(root string, pid int) bool {
-	dirs := []string{g.v2}
-	for _, c := range controllers {
-		dirs = append(dirs, g.dir[c])
-	}
-
 	alone := false
-	for _, dir := range dirs {
-		if dir == "" {
-			continue
-		}
+	for _, dir := range g.dirs() {
 		members, err := readFile(root, dir+"/cgroup.procs")
 		if err != nil || strings.TrimSpace(string(members)) != strconv.Itoa(pid) {
 			return false

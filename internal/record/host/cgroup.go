@@ -165,6 +165,21 @@ func (l level) file(name string) string {
 	return string(b)
 }
 
+// single adds the number in a file of the group as a metric, unless it is "max".
+func (l level) single(name, metric string) {
+	if v, ok := count(l.file(name)); ok {
+		l.of(v, metric)
+	}
+}
+
+// memory adds the memory in use and the working set as cAdvisor defines it.
+func (l level) memory(file string, inactive float64) {
+	if used, ok := count(l.file(file)); ok {
+		l.of(used, "container_memory_usage_bytes")
+		l.of(max(0, used-inactive), "container_memory_working_set_bytes")
+	}
+}
+
 // count parses a number. ok is false for "max", -1 and other text.
 func count(text string) (float64, bool) {
 	v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)

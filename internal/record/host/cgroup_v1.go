@@ -25,19 +25,13 @@ func (l level) memoryV1() {
 		"total_writeback": "plimsoll_container_memory_file_writeback_bytes",
 	})
 
-	if used, ok := count(l.file("memory.usage_in_bytes")); ok {
-		l.of(used, "container_memory_usage_bytes")
-		// cAdvisor's definition of the working set.
-		l.of(max(0, used-stat["total_inactive_file"]), "container_memory_working_set_bytes")
-	}
+	l.memory("memory.usage_in_bytes", stat["total_inactive_file"])
 
 	if v, ok := count(l.file("memory.limit_in_bytes")); ok && v < unlimitedBytes {
 		l.of(v, "container_spec_memory_limit_bytes")
 	}
 
-	if v, ok := count(l.file("memory.failcnt")); ok {
-		l.of(v, "container_memory_failcnt")
-	}
+	l.single("memory.failcnt", "container_memory_failcnt")
 }
 
 func (l level) cpusV1() (float64, bool) {
@@ -51,12 +45,8 @@ func (l level) cpuV1() {
 		"nr_throttled": "container_cpu_cfs_throttled_periods_total",
 	})
 	l.each(stat, 1e9, map[string]string{"throttled_time": "container_cpu_cfs_throttled_seconds_total"})
-	if v, ok := count(l.file("cpu.cfs_period_us")); ok {
-		l.of(v, "container_spec_cpu_period")
-	}
-	if v, ok := count(l.file("cpu.cfs_quota_us")); ok { // -1 means no quota
-		l.of(v, "container_spec_cpu_quota")
-	}
+	l.single("cpu.cfs_period_us", "container_spec_cpu_period")
+	l.single("cpu.cfs_quota_us", "container_spec_cpu_quota") // -1 means no quota
 }
 
 func (l level) cpuacctV1() {

@@ -35,19 +35,9 @@ func (l level) memoryV2() {
 		"file_writeback": "plimsoll_container_memory_file_writeback_bytes",
 	})
 
-	if used, ok := count(l.file("memory.current")); ok {
-		l.of(used, "container_memory_usage_bytes")
-		// cAdvisor's definition of the working set.
-		l.of(max(0, used-stat["inactive_file"]), "container_memory_working_set_bytes")
-	}
-
-	if v, ok := count(l.file("memory.max")); ok {
-		l.of(v, "container_spec_memory_limit_bytes")
-	}
-
-	if v, ok := count(l.file("memory.high")); ok {
-		l.of(v, "plimsoll_container_memory_high_bytes")
-	}
+	l.memory("memory.current", stat["inactive_file"])
+	l.single("memory.max", "container_spec_memory_limit_bytes")
+	l.single("memory.high", "plimsoll_container_memory_high_bytes")
 
 	events := flat(l.file("memory.events"))
 	for _, e := range []string{"high", "max", "oom", "oom_kill"} {

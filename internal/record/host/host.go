@@ -223,11 +223,13 @@ func readFile(root, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
 	if err == nil && len(b) > fileBytesMax {
 		err = fmt.Errorf("%s: more than %d bytes", f.Name(), fileBytesMax)
 	}
+
 	return b, err
 }
 
@@ -271,7 +273,7 @@ func newSampler(root string, want func(string) bool) *sampler {
 		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root),
 		askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
 		names:     map[string]string{}, spaces: newSpaces(root), writers: &writers{root: root},
-		given: map[seriesKey]bool{},
+		given: map[seriesKey]bool{}, note: func(recording.Note) {},
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *sampler) regroup(at time.Time) {
 			change.program, change.tried = s.group.mainProgram(s.root), at
 		}
 		if !change.gone.IsZero() { // the same name again, for example after a restart of a service
-			s.noteNow(recording.Note{Kind: recording.NoteGap, From: change.gone, To: at,
+			s.note(recording.Note{Kind: recording.NoteGap, From: change.gone, To: at,
 				Text: fmt.Sprintf("the cgroup %s was removed and created again: its process was restarted", s.group.id)})
 			change.gone = time.Time{}
 		}
@@ -98,7 +98,7 @@ func (s *sampler) regroup(at time.Time) {
 	first := change.tried.IsZero()
 	change.tried = at
 	if g, ok := s.successor(); ok {
-		s.noteNow(recording.Note{Kind: recording.NoteGap, From: change.gone, To: at,
+		s.note(recording.Note{Kind: recording.NoteGap, From: change.gone, To: at,
 			Text: fmt.Sprintf("the cgroup %s was removed, for example by a container restart: now sampling %s, which runs %s",
 				s.group.id, g.id, change.program)})
 		s.group, change.gone = g, time.Time{}
@@ -107,7 +107,7 @@ func (s *sampler) regroup(at time.Time) {
 
 	// Noted after the first attempt failed, so that a quick restart produces one note and not two.
 	if first {
-		s.noteNow(recording.Note{Kind: recording.NoteLimit, From: change.gone,
+		s.note(recording.Note{Kind: recording.NoteLimit, From: change.gone,
 			Text: fmt.Sprintf("the cgroup %s was removed, for example by a restart of a container: its memory, CPU and I/O are unknown until a cgroup with the same program appears",
 				s.group.id)})
 	}
@@ -176,11 +176,4 @@ func (s *sampler) successor() (cgroup, bool) {
 	}
 
 	return cgroup{}, false
-}
-
-// noteNow writes a note during sampling.
-func (s *sampler) noteNow(n recording.Note) {
-	if s.note != nil {
-		s.note(n)
-	}
 }

@@ -277,27 +277,13 @@ func wholeDisk(root, device string) string {
 	return filepath.Base(filepath.Dir(to))
 }
 
-// listensAt returns the lowest TCP port on which a process listens, among its open sockets, or 0
-// (proc(5), /proc/net/tcp: state 0A is LISTEN).
+// listensAt returns the lowest TCP port on which a process listens, among its open sockets, or 0.
 func listensAt(root string, pid int, sockets map[string]bool) int {
 	lowest := 0
-	for _, name := range []string{"tcp", "tcp6"} {
-		b, err := readFile(root, fmt.Sprintf("proc/%d/net/%s", pid, name))
-		if err != nil {
-			continue
-		}
-
-		for line := range strings.Lines(string(b)) {
-			f := strings.Fields(line)
-			if len(f) < 10 || f[3] != "0A" || !sockets[f[9]] {
-				continue
-			}
-			_, hex, _ := strings.Cut(f[1], ":")
-			if port, err := strconv.ParseInt(hex, 16, 32); err == nil && (lowest == 0 || int(port) < lowest) {
-				lowest = int(port)
-			}
+	for _, l := range procfs.Listeners(filepath.Join(root, "proc", strconv.Itoa(pid), "net")) {
+		if sockets[l.Inode] && (lowest == 0 || l.Port < lowest) {
+			lowest = l.Port
 		}
 	}
-
 	return lowest
 }

@@ -23,33 +23,47 @@ type Credentials struct {
 	fileName string // the variable that names the file
 }
 
-// Basic returns credentials of a user and a password.
+// Basic returns credentials of a user and a password, none if there is no user.
 func Basic(user, password string) Credentials {
+	if user == "" {
+		return Credentials{}
+	}
+	return basic(user, password)
+}
+
+func basic(user, password string) Credentials {
 	req := http.Request{Header: http.Header{}}
 	req.SetBasicAuth(user, password)
 	return Credentials{header: req.Header.Get("Authorization"), What: "user and password"}
 }
 
 // OfURL returns the credentials in a URL, with a password from elsewhere if the URL has only a
-// user. ok is false if it has none.
-func OfURL(u *url.URL, elsewhere string) (c Credentials, ok bool) {
+// user.
+func OfURL(u *url.URL, elsewhere string) Credentials {
 	if u.User == nil {
-		return Credentials{}, false
+		return Credentials{}
 	}
 	password, has := u.User.Password()
 	if !has {
 		password = elsewhere
 	}
-	return Basic(u.User.Username(), password), true
+	return basic(u.User.Username(), password)
 }
 
-// Bearer returns credentials of a token.
+// Bearer returns credentials of a token, none if it is empty.
 func Bearer(token string) Credentials {
+	if token == "" {
+		return Credentials{}
+	}
 	return Credentials{header: "Bearer " + token, What: "bearer token"}
 }
 
-// TokenFile returns credentials from a file with a bearer token, which the variable env names.
+// TokenFile returns credentials from a file with a bearer token, which the variable env names; none if
+// path is empty.
 func TokenFile(path, env string) Credentials {
+	if path == "" {
+		return Credentials{}
+	}
 	return Credentials{file: path, fileName: env, What: "bearer token in " + path}
 }
 

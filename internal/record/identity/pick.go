@@ -52,12 +52,7 @@ func (s *splitter) pick(index int, keep map[uint64]string) (recording.Reader, er
 	var from, to time.Time
 	var period time.Duration
 	for _, m := range metrics {
-		if from.IsZero() || m.From.Before(from) {
-			from = m.From
-		}
-		if m.To.After(to) {
-			to = m.To
-		}
+		recording.Extend(&from, &to, m.From, m.To)
 		if m.Period > 0 {
 			period = cmp.Or(min(period, m.Period), m.Period)
 		}

@@ -3,6 +3,7 @@ package iostat
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 	"time"
@@ -47,14 +48,14 @@ type integrator struct {
 	holes           int64
 }
 
-// counters are the series of one subject: a device or the CPU.
+// counters are the series of one subject: a device, the CPU or the host.
 type counters struct {
+	gauges int             // how many of the first series are not counters
 	labels []labels.Labels // empty for series that are not wanted
 	value  []float64
 	has    []bool // the series has been given a value
 	lastMs int64  // of its last sample
 	live   bool   // has a sample in the current run
-	report int64  // time of the last report it was in
 	cols   [][]float64
 }
 
@@ -67,7 +68,10 @@ func newIntegrator(ctx context.Context, w recording.Writer, opt source.Options, 
 	it.cpu = it.newCounters(len(cpuModes), func(i int) labels.Labels {
 		return labels.FromStrings(labels.MetricName, "node_cpu_seconds_total", "cpu", "all", "mode", cpuModes[i])
 	})
-	it.host = it.newHost()
+	it.host = it.newCounters(int(hostFigures), func(i int) labels.Labels {
+		return labels.FromStrings(labels.MetricName, hostMetrics[i])
+	})
+	it.host.gauges = hostGauges
 	return it
 }
 
@@ -115,37 +119,27 @@ func (it *integrator) add(interval *report, ms int64) error {
 	}
 
 	it.row(ms)
-	if interval.hasCPU {
-		dt := seconds(it.cpu.lastMs, ms)
-		for i, percent := range interval.cpu {
-			it.move(it.cpu, i, percent/100*it.cpus*dt)
-		}
-		it.cpu.lastMs = ms
-	}
-	if interval.hasHost {
-		it.addHost(interval, ms)
-	}
-
-	for i := range interval.devices {
-		d := &interval.devices[i]
-		c := it.device(d.name)
-		if c == nil || c.report == ms {
-			continue // beyond the bound, or printed twice
+	for c, rates := range it.subjects(interval) {
+		if c.lastMs == ms {
+			continue // printed twice
 		}
 
-		dt := seconds(c.lastMs, ms)
-		for q, rate := range d.rates {
-			if rate == rate {
-				it.move(c, q, rate*dt)
-			}
-		}
-
-		// The rate is applied to the whole time since the device's last sample.
-		if c.lastMs != it.lastRep {
+		// The rate is applied to the whole time since the last sample.
+		if c.lastMs != it.lastRep && c != it.cpu && c != it.host {
 			it.holes++
 		}
-
-		c.lastMs, c.report = ms, ms
+		dt := float64(ms-c.lastMs) / 1000
+		for i, rate := range rates {
+			switch {
+			case math.IsNaN(rate):
+			case i < c.gauges:
+				c.value[i] = 0
+				it.move(c, i, rate)
+			default:
+				it.move(c, i, rate*dt)
+			}
+		}
+		c.lastMs = ms
 	}
 
 	// A torn report may lack devices that were not idle.
@@ -161,18 +155,40 @@ func (it *integrator) add(interval *report, ms int64) error {
 	return nil
 }
 
-func seconds(fromMs, toMs int64) float64 { return float64(toMs-fromMs) / 1000 }
+// subjects yields the counters of a report with their rates per second, NaN for those that it lacks.
+// Devices beyond the bound are left out.
+func (it *integrator) subjects(r *report) iter.Seq2[*counters, []float64] {
+	return func(yield func(*counters, []float64) bool) {
+		if r.hasCPU {
+			var rates [len(r.cpu)]float64
+			for i, percent := range r.cpu {
+				rates[i] = percent / 100 * it.cpus
+			}
+			if !yield(it.cpu, rates[:]) {
+				return
+			}
+		}
+		if r.hasHost && !yield(it.host, r.host[:]) {
+			return
+		}
+		for i := range r.devices {
+			if c := it.device(r.devices[i].name); c != nil && !yield(c, r.devices[i].rates[:]) {
+				return
+			}
+		}
+	}
+}
 
 // idleDevices gives each device that -z omitted another sample with the same value.
 func (it *integrator) idleDevices(ms int64) {
 	for _, c := range it.devices {
-		if c.live && c.report != ms {
+		if c.live && c.lastMs != ms {
 			for q := range c.has {
 				if c.has[q] {
 					it.move(c, q, 0)
 				}
 			}
-			c.lastMs, c.report = ms, ms
+			c.lastMs = ms
 		}
 	}
 }
@@ -205,28 +221,21 @@ func (it *integrator) startRun(first *report, ms int64) error {
 	}
 
 	it.row(base)
-	if first.hasCPU {
-		it.begin(it.cpu, base, nil)
-	}
-	if first.hasHost {
-		it.beginHost(first, base)
-	}
-
-	for i := range first.devices {
-		if c := it.device(first.devices[i].name); c != nil && !c.live {
-			it.begin(c, base, &first.devices[i].rates)
-		}
-	}
-
+	it.begin(first, base)
 	return it.flush()
 }
 
-// begin gives the series of c their first sample of the run: zero, at base.
-func (it *integrator) begin(c *counters, base int64, r *rates) {
-	c.live, c.lastMs = true, base
-	for i := range c.value {
-		if r == nil || r[i] == r[i] {
-			it.move(c, i, 0)
+// begin gives the series that have none their first sample of the run: zero, at base.
+func (it *integrator) begin(r *report, base int64) {
+	for c, rates := range it.subjects(r) {
+		if c.live {
+			continue
+		}
+		c.live, c.lastMs = true, base
+		for i, rate := range rates {
+			if !math.IsNaN(rate) && i >= c.gauges {
+				it.move(c, i, 0)
+			}
 		}
 	}
 }
@@ -234,13 +243,11 @@ func (it *integrator) begin(c *counters, base int64, r *rates) {
 // baselines gives new devices a first sample at the time of the previous report, where their first
 // interval begins.
 func (it *integrator) baselines(r *report) error {
-	fresh := func(c *counters) bool { return c != nil && !c.live }
-	any := r.hasCPU && fresh(it.cpu) || r.hasHost && fresh(it.host)
-	for i := range r.devices {
-		any = any || fresh(it.device(r.devices[i].name))
+	fresh := false
+	for c := range it.subjects(r) {
+		fresh = fresh || !c.live
 	}
-
-	if !any {
+	if !fresh {
 		return nil
 	}
 
@@ -249,19 +256,7 @@ func (it *integrator) baselines(r *report) error {
 	}
 
 	it.row(it.lastRep)
-	if r.hasCPU && fresh(it.cpu) {
-		it.begin(it.cpu, it.lastRep, nil)
-	}
-	if r.hasHost && fresh(it.host) {
-		it.beginHost(r, it.lastRep)
-	}
-
-	for i := range r.devices {
-		if c := it.device(r.devices[i].name); fresh(c) {
-			it.begin(c, it.lastRep, &r.devices[i].rates)
-		}
-	}
-
+	it.begin(r, it.lastRep)
 	return it.flush()
 }
 

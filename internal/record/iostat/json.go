@@ -207,7 +207,6 @@ func (j *jsonReports) emptyLine() bool {
 // fill converts a decoded report to the common form.
 func (j *jsonReports) fill(decoded *jsonStatistics) {
 	j.rep.reset()
-	j.rep.line = j.n
 	j.rep.run = j.found.runs
 	j.rep.sinceBoot = j.first && !j.skip
 

@@ -1,13 +1,14 @@
 package iostat
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
 	"io"
 	"slices"
 	"strconv"
+
+	"plimsoll/internal/record/source"
 )
 
 // sarRowsMax bounds the rows of a sar report in memory: a day of seconds of ten devices. The tables
@@ -22,15 +23,14 @@ type sarReports struct {
 	order []sarKey
 	given int
 
-	line, offset int64
-	key          sarKey // the current table's banner and restart
-	clock        int    // the last time of day in the table, in seconds
-	day          int    // midnights so far in the table
-	heading      sarHeading
-	banner       stamp
-	rows         int
-	whole        bool
-	in           *bufio.Reader
+	key     sarKey // the current table's banner and restart
+	clock   int    // the last time of day in the table, in seconds
+	day     int    // midnights so far in the table
+	heading sarHeading
+	banner  stamp
+	rows    int
+	whole   bool
+	in      *source.LineReader
 }
 
 // sarKey is a point in time: the number of banners and of restarts of the host before it, and the
@@ -41,7 +41,7 @@ type sarKey struct {
 }
 
 func newSarReports(r io.Reader) *sarReports {
-	return &sarReports{in: bufio.NewReaderSize(r, lineBytesMax), at: map[sarKey]*report{},
+	return &sarReports{in: source.NewLineReader(r, lineBytesMax), at: map[sarKey]*report{},
 		heading: sarHeading{device: -1}}
 }
 
@@ -67,17 +67,10 @@ func (s *sarReports) next() (*report, bool) {
 
 func (s *sarReports) readAll() {
 	for {
-		b, err := s.in.ReadSlice('\n')
-		s.offset += int64(len(b))
-		s.line++
-
+		b, long, err := s.in.Next()
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
+		case long:
 			s.damaged("line longer than " + strconv.Itoa(lineBytesMax) + " bytes")
-			for errors.Is(err, bufio.ErrBufferFull) {
-				b, err = s.in.ReadSlice('\n')
-				s.offset += int64(len(b))
-			}
 			b = nil
 		case err != nil && !errors.Is(err, io.EOF):
 			s.damaged("read error: " + err.Error())
@@ -96,7 +89,7 @@ func (s *sarReports) readAll() {
 	}
 }
 
-func (s *sarReports) damaged(what string) { s.found.damage.add(s.line, s.offset, what) }
+func (s *sarReports) damaged(what string) { s.found.damage.add(s.in.Number, s.in.To, what) }
 
 // addLine handles a line.
 func (s *sarReports) addLine(line []byte) {
@@ -176,7 +169,7 @@ func (s *sarReports) report(key sarKey, at stamp) *report {
 	}
 	r := s.at[key]
 	if r == nil {
-		r = &report{line: s.line, run: 1000*key.banner + key.restart, stamp: at}
+		r = &report{run: 1000*key.banner + key.restart, stamp: at}
 		s.at[key] = r
 		s.order = append(s.order, key)
 	}

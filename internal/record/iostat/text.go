@@ -1,20 +1,19 @@
 package iostat
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"strconv"
 
 	"plimsoll/internal/record/lineprefix"
+	"plimsoll/internal/record/source"
 )
 
 // A report is iostat's output for one interval.
 type report struct {
-	line       int64 // its first line
-	run        int   // number of banners before it
-	sinceBoot  bool  // the first report of a run made without -y
+	run        int  // number of banners before it
+	sinceBoot  bool // the first report of a run made without -y
 	stamp      stamp
 	hasCPU     bool
 	cpu        [6]float64 // percent, in the order of cpuModes
@@ -42,11 +41,8 @@ func (r *report) begun() bool { return r.hasCPU || r.hasDevices }
 
 // textReports reads iostat's text.
 type textReports struct {
-	br   *bufio.Reader
-	line int64 // lines read
-	pos  int64 // bytes read
-	from int64 // start of the line
-	err  error // read error, io.EOF at the end
+	in  *source.LineReader
+	err error // read error, io.EOF at the end
 
 	found findings
 	names map[string]string // device names, to store each once
@@ -83,7 +79,7 @@ const (
 
 func newTextReports(r io.Reader) *textReports {
 	return &textReports{
-		br: bufio.NewReaderSize(r, lineBytesMax), names: map[string]string{},
+		in: source.NewLineReader(r, lineBytesMax), names: map[string]string{},
 		cur: new(report), done: new(report), first: true,
 	}
 }
@@ -132,17 +128,9 @@ func (t *textReports) next() (*report, bool) {
 // readLine returns the next line without its line end. whole is false for a last line without a
 // line end. A line that is too long is skipped and counted as damage.
 func (t *textReports) readLine() (line []byte, whole bool) {
-	b, err := t.br.ReadSlice('\n')
-	t.from = t.pos
-	t.pos += int64(len(b))
-	t.line++
-
-	if errors.Is(err, bufio.ErrBufferFull) {
+	b, long, err := t.in.Next()
+	if long {
 		t.damaged("line longer than " + strconv.Itoa(lineBytesMax) + " bytes")
-		for errors.Is(err, bufio.ErrBufferFull) {
-			b, err = t.br.ReadSlice('\n')
-			t.pos += int64(len(b))
-		}
 		b = b[:0]
 		if err == nil {
 			return b, true
@@ -159,7 +147,7 @@ func (t *textReports) readLine() (line []byte, whole bool) {
 
 func (t *textReports) damaged(what string) {
 	t.cur.torn = true
-	t.found.damage.add(t.line, t.from, what)
+	t.found.damage.add(t.in.Number, t.in.From, what)
 }
 
 // addLine handles a line. If the line begins another report (or run) than the current one, it does
@@ -245,7 +233,6 @@ func (t *textReports) begin() {
 	if !t.cur.stamp.hasTime {
 		t.cur.stamp = t.at
 	}
-	t.cur.line = t.line
 	t.cur.run = t.found.runs
 	// -y leaves a second empty line after the banner; without it there is one. A log without a
 	// banner is the rest of a longer one, and its first report may also be the average since boot.

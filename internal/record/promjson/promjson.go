@@ -23,6 +23,7 @@ import (
 
 	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/samples"
 	"plimsoll/internal/record/source"
 )
 
@@ -133,13 +134,7 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 		described.Samples += int64(len(batch.TimesMs) * len(batch.Columns))
 		from, to := time.UnixMilli(batch.TimesMs[0]).UTC(),
 			time.UnixMilli(batch.TimesMs[len(batch.TimesMs)-1]).UTC()
-		if described.From.IsZero() || from.Before(described.From) {
-			described.From = from
-		}
-
-		if to.After(described.To) {
-			described.To = to
-		}
+		recording.Extend(&described.From, &described.To, from, to)
 	}
 
 	if unnamed > 0 {
@@ -151,7 +146,7 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
 	}
 
-	described.Period = usual(steps)
+	described.Period = samples.MostFrequent(steps)
 	f.SetDescription(described)
 	writer.Source(described)
 
@@ -252,15 +247,4 @@ func (s stream) values(timesMs []int64, offset time.Duration) []float64 {
 		out = append(out, v)
 	}
 	return out
-}
-
-// usual returns the most frequent step, the shorter of two in a tie.
-func usual(steps map[int64]int) time.Duration {
-	best := int64(0)
-	for ms, n := range steps {
-		if n > steps[best] || n == steps[best] && ms < best {
-			best = ms
-		}
-	}
-	return time.Duration(best) * time.Millisecond
 }

@@ -188,12 +188,7 @@ func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 				continue
 			}
 			found = true
-			if out.from.IsZero() || m.From.Before(out.from) {
-				out.from = m.From
-			}
-			if m.To.After(out.to) {
-				out.to = m.To
-			}
+			recording.Extend(&out.from, &out.to, m.From, m.To)
 			out.period = max(out.period, m.Period)
 		}
 

@@ -24,20 +24,18 @@ type DiskOptions struct {
 	// BlockSamples is the number of samples in memory and in the write-ahead log that become a
 	// block. 0 means 32 million: two days of 150 series at one second.
 	BlockSamples int64
-	// BlockBytes is the memory of these samples at which they become a block. 0 means 256 MiB, or
-	// 16 MiB and 4 KiB for each series if Keep or KeepBytes is set.
-	BlockBytes int64
-	// BlockTime is the time after which samples become a block. 0 means no limit; if Keep or
-	// KeepBytes is set, it means an hour, but at most an eighth and at least a 500th of Keep.
-	BlockTime time.Duration
 	// Keep and KeepBytes make the recording a ring. The oldest blocks are removed once all their
 	// samples are older than the newest sample by Keep, and before the files in the folder exceed
 	// KeepBytes. 0 means no limit; KeepBytes must be at least [RingBytesMin].
 	Keep      time.Duration
 	KeepBytes int64
 
-	seriesBytes int64 // added to BlockBytes for each series
-	blocks      int   // maximum number of blocks of a ring; 0 means blocksMax
+	blocks int // maximum number of blocks of a ring; 0 means blocksMax
+
+	// Samples also become a block when they take blockBytes of memory and seriesBytes for each
+	// series, and after blockTime, 0 for no limit.
+	blockBytes, seriesBytes int64
+	blockTime               time.Duration
 }
 
 // Create opens a folder for recording. A new or empty folder becomes a recording. An existing
@@ -91,11 +89,9 @@ func (o DiskOptions) withDefaults() DiskOptions {
 	if o.BlockSamples <= 0 {
 		o.BlockSamples = 32 << 20
 	}
+	o.blockBytes = 256 << 20
 	if o.forgets() {
 		o = o.ringDefaults()
-	}
-	if o.BlockBytes <= 0 {
-		o.BlockBytes = 256 << 20
 	}
 	return o
 }

@@ -196,7 +196,7 @@ func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
 			if sum.series <= periodSeries {
 				// The end is sampled as well: a recorder may have changed its period.
 				sum.measure(s.snapshot().Iterator(nil), periodFirst)
-				end := s.lastMs - periodLast*median(sum.distances).Milliseconds()
+				end := s.lastMs - periodLast*Median(sum.distances).Milliseconds()
 				sum.measure(s.snapshot().clip(end, s.lastMs).Iterator(nil), periodLast)
 			}
 		}

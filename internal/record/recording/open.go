@@ -148,12 +148,7 @@ func (f *folder) noteDamage(damage []walDamage, state string) {
 	if from, to, ok := f.span(); ok && len(f.sources) == 1 {
 		// Sources are saved only occasionally, so the samples are more accurate.
 		s := &f.sources[0]
-		if s.From.IsZero() || from.Before(s.From) {
-			s.From = from
-		}
-		if to.After(s.To) {
-			s.To = to
-		}
+		Extend(&s.From, &s.To, from, to)
 		s.Samples = max(s.Samples, f.sampleTimes())
 	}
 }

@@ -47,13 +47,13 @@ func (m *metricSummary) measure(it chunkenc.Iterator, samples int) {
 
 func (m *metricSummary) metric(name string) Metric {
 	return Metric{
-		Name: name, Series: m.series, Period: median(m.distances),
+		Name: name, Series: m.series, Period: Median(m.distances),
 		From: time.UnixMilli(m.fromMs).UTC(), To: time.UnixMilli(m.toMs).UTC(),
 	}
 }
 
-// median returns the median of distances in milliseconds, or 0 if there are none.
-func median(distancesMs []int64) time.Duration {
+// Median returns the median of distances in milliseconds, or 0 if there are none.
+func Median(distancesMs []int64) time.Duration {
 	if len(distancesMs) == 0 {
 		return 0
 	}

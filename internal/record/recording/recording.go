@@ -125,6 +125,16 @@ type Note struct {
 	Lost float64 `json:"lost,omitempty"`
 }
 
+// Extend extends a time span to include another one. A zero from means that the span is empty.
+func Extend(from, to *time.Time, first, last time.Time) {
+	if from.IsZero() || first.Before(*from) {
+		*from = first
+	}
+	if last.After(*to) {
+		*to = last
+	}
+}
+
 // A Metric is a metric name in a recording.
 type Metric struct {
 	Name string

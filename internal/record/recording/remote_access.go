@@ -23,23 +23,13 @@ func credentials(u *url.URL, opt RemoteOptions) httpclient.Credentials {
 		getenv = os.Getenv
 	}
 
-	fromURL, ok := httpclient.OfURL(u, cmp.Or(opt.Password, getenv(EnvPassword)))
-	switch {
-	case ok:
-		return fromURL
-	case opt.Token != "":
-		return httpclient.Bearer(opt.Token)
-	case opt.User != "":
-		return httpclient.Basic(opt.User, opt.Password)
-	case getenv(EnvToken) != "":
-		return httpclient.Bearer(getenv(EnvToken))
-	case getenv(EnvTokenFile) != "":
-		return httpclient.TokenFile(getenv(EnvTokenFile), EnvTokenFile)
-	case getenv(EnvUser) != "":
-		return httpclient.Basic(getenv(EnvUser), getenv(EnvPassword))
-	}
-
-	return httpclient.Credentials{}
+	return cmp.Or(
+		httpclient.OfURL(u, cmp.Or(opt.Password, getenv(EnvPassword))),
+		httpclient.Bearer(opt.Token),
+		httpclient.Basic(opt.User, opt.Password),
+		httpclient.Bearer(getenv(EnvToken)),
+		httpclient.TokenFile(getenv(EnvTokenFile), EnvTokenFile),
+		httpclient.Basic(getenv(EnvUser), getenv(EnvPassword)))
 }
 
 // denied returns the error for a denied request: the server requires credentials, or different ones.

@@ -197,7 +197,7 @@ func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (
 		}
 
 		if len(distances) > 0 {
-			return median(distances), nil
+			return Median(distances), nil
 		}
 	}
 

@@ -80,12 +80,7 @@ func covered(ctx context.Context, readers []Reader) (first, last time.Time, err 
 		}
 
 		for _, m := range metrics {
-			if first.IsZero() || m.From.Before(first) {
-				first = m.From
-			}
-			if m.To.After(last) {
-				last = m.To
-			}
+			Extend(&first, &last, m.From, m.To)
 		}
 	}
 	return first, last, nil

@@ -93,14 +93,9 @@ func (o DiskOptions) ringDefaults() DiskOptions {
 	if o.blocks <= 0 {
 		o.blocks = blocksMax
 	}
-	if o.BlockTime <= 0 {
-		o.BlockTime = ringBlockTime
-		if o.Keep > 0 {
-			o.BlockTime = max(min(o.BlockTime, o.Keep/8), o.Keep/time.Duration(max(o.blocks/2, 1)))
-		}
-	}
-	if o.BlockBytes <= 0 {
-		o.BlockBytes, o.seriesBytes = ringBlockBytes, ringSeriesBytes
+	o.blockBytes, o.seriesBytes, o.blockTime = ringBlockBytes, ringSeriesBytes, ringBlockTime
+	if o.Keep > 0 {
+		o.blockTime = max(min(o.blockTime, o.Keep/8), o.Keep/time.Duration(max(o.blocks/2, 1)))
 	}
 	return o
 }
@@ -124,9 +119,9 @@ func (d *Disk) due() bool {
 		d.live.crowded = false
 		return true
 	case d.samples >= d.opt.BlockSamples,
-		d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes+d.opt.seriesBytes*int64(d.live.series):
+		d.live.bytes-d.live.seriesBytes >= d.opt.blockBytes+d.opt.seriesBytes*int64(d.live.series):
 		return true
-	case d.opt.BlockTime > 0 && time.Since(d.ring.begun) >= d.opt.BlockTime:
+	case d.opt.blockTime > 0 && time.Since(d.ring.begun) >= d.opt.blockTime:
 		return true
 	}
 	return d.opt.KeepBytes > 0 && d.wal.logged >= d.opt.logBudget()

@@ -12,8 +12,8 @@ import (
 func TestRingOfMonths(t *testing.T) {
 	for _, keep := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 60 * 24 * time.Hour, 3 * 365 * 24 * time.Hour} {
 		opt := DiskOptions{Keep: keep}.withDefaults()
-		if n := keep / opt.BlockTime; n > blocksMax/2 || n < 8 {
-			t.Errorf("a ring of %v has blocks of %v, %d of them; want 8 to %d", keep, opt.BlockTime, n, blocksMax/2)
+		if n := keep / opt.blockTime; n > blocksMax/2 || n < 8 {
+			t.Errorf("a ring of %v has blocks of %v, %d of them; want 8 to %d", keep, opt.blockTime, n, blocksMax/2)
 		}
 	}
 }

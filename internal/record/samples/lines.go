@@ -4,7 +4,6 @@
 package samples
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -28,16 +27,14 @@ const checkEvery = 4096
 
 // Lines reads the lines of a file.
 type Lines struct {
-	// Number is the current line's, from 1, and Offset the position of its start in bytes.
-	Number, Offset int64
+	*source.LineReader
+
 	// Stamp is the time in the prefix of the current line. It stays that of the last prefix, and is
 	// zero if there is none.
 	Stamp time.Time
 
 	ctx      context.Context //nolint:containedctx // of one Read
 	in       io.ReadCloser
-	br       *bufio.Reader
-	next     int64
 	prefix   *lineprefix.Dater
 	progress func(done, total int64)
 	total    int64
@@ -62,9 +59,9 @@ func OpenAs(ctx context.Context, from source.File, opt source.Options,
 		return nil, err
 	}
 
-	l := &Lines{ctx: ctx, in: in, br: bufio.NewReaderSize(in, LineBytesMax), progress: opt.Progress,
+	l := &Lines{ctx: ctx, in: in, LineReader: source.NewLineReader(in, LineBytesMax), progress: opt.Progress,
 		total: from.Bytes, path: from.Path}
-	head, _ := l.br.Peek(headBytes) // an error occurs again when the lines are read
+	head := l.Peek(headBytes)
 	form := lineprefix.Detect(head)
 	if is != nil {
 		form = lineprefix.For(head, is)
@@ -86,27 +83,19 @@ func (l *Lines) Next() ([]byte, bool) {
 		return nil, false
 	}
 
-	l.Offset = l.next
-	line, err := l.br.ReadSlice('\n')
-	l.next += int64(len(line))
-	l.Number++
-
+	line, long, err := l.LineReader.Next()
 	if l.Number%checkEvery == 0 {
 		if l.err = l.ctx.Err(); l.err != nil {
 			return nil, false
 		}
 		if l.progress != nil {
-			l.progress(l.next, l.total)
+			l.progress(l.To, l.total)
 		}
 	}
 
 	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
+	case long:
 		l.Damaged(fmt.Sprintf("longer than %d bytes", LineBytesMax))
-		for errors.Is(err, bufio.ErrBufferFull) {
-			line, err = l.br.ReadSlice('\n')
-			l.next += int64(len(line))
-		}
 		line = nil
 	case err != nil && !errors.Is(err, io.EOF):
 		// A truncated compressed file: the data read before is still worth a recording.
@@ -145,7 +134,7 @@ func (l *Lines) Err() error {
 // Damaged notes that the current line was skipped.
 func (l *Lines) Damaged(what string) {
 	if l.skipped++; l.skipped == 1 {
-		l.first, l.at = fmt.Sprintf("skipped line %d: %s", l.Number, what), l.Offset
+		l.first, l.at = fmt.Sprintf("skipped line %d: %s", l.Number, what), l.From
 	}
 }
 

@@ -273,9 +273,14 @@ func (w *Writer) period() time.Duration {
 		}
 		rounded[ms] += n
 	}
+	return MostFrequent(rounded)
+}
+
+// MostFrequent returns the most frequent of the steps (ms), the shorter of two in a tie.
+func MostFrequent(steps map[int64]int) time.Duration {
 	best := int64(0)
-	for ms, n := range rounded {
-		if n > rounded[best] || n == rounded[best] && ms < best {
+	for ms, n := range steps {
+		if n > steps[best] || n == steps[best] && ms < best {
 			best = ms
 		}
 	}

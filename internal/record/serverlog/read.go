@@ -1,7 +1,6 @@
 package serverlog
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -157,25 +156,18 @@ func (r *reader) read(ctx context.Context, file *part) error {
 		r.latest = file.Modified.Add(24 * time.Hour)
 	}
 
-	br := bufio.NewReaderSize(in, lineBytesMax)
+	lines := source.NewLineReader(in, lineBytesMax)
+	before := r.done
 	var held []byte // of a line that its wrapper has split
 	for {
-		line, err := br.ReadSlice('\n')
-		r.done += int64(len(line))
-		whole := line
-
-		if errors.Is(err, bufio.ErrBufferFull) {
-			// The beginning of a line says what it is about; the rest is skipped.
+		line, long, err := lines.Next()
+		r.done = before + lines.To
+		// The beginning of a line says what it is about; the rest is skipped.
+		if long {
 			r.long++
-			whole = bytes.Clone(line)
-			for errors.Is(err, bufio.ErrBufferFull) {
-				line, err = br.ReadSlice('\n')
-				r.done += int64(len(line))
-			}
 		}
-
-		if len(whole) > 0 {
-			held = r.line(&file.wrapper, bytes.TrimRight(whole, "\r\n"), held)
+		if len(line) > 0 {
+			held = r.line(&file.wrapper, bytes.TrimRight(line, "\r\n"), held)
 		}
 
 		if r.lines++; r.lines&0xfff == 0 {

@@ -11,6 +11,7 @@ package statcolumns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,10 +81,7 @@ type row struct {
 // Read implements source.Source. It reads the file twice: lines without a date are placed before the
 // file's modification.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	loc := opt.Location
-	if loc == nil {
-		loc = time.Local
-	}
+	loc := cmp.Or(opt.Location, time.Local)
 
 	c := &clock{loc: loc, year: f.from.Modified.In(loc).Year()}
 	if _, err := f.pass(ctx, opt, func(r row, _ time.Time) error { c.count(r); return nil }); err != nil {
