@@ -5,35 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
 
-// Distance returns how many letters must be inserted, deleted or replaced to turn a into b
-// (Levenshtein 1966). It measures how far a misspelt word is from a candidate. It compares bytes,
-// because all names here are ASCII. Time is proportional to the product of the lengths, so the
+// Distance returns how many letters must be inserted, deleted or replaced to turn a into b. It measures how
+// far a misspelt word is from a candidate. Time is proportional to the product of the lengths, so the
 // caller must limit the length of user input.
-func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-
-	// row[j] is the distance between the letters of a seen so far and the first j letters of b;
-	// diagonal is the value of row[j] before this letter of a.
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-
-	return row[len(b)]
-}
+func Distance(a, b string) int { return levenshtein.Distance(a, b, nil) }
 
 // wordMax bounds the length of a word to compare. No name here is longer.
 const wordMax = 100

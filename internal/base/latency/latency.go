@@ -19,8 +19,6 @@
 package latency
 
 import (
-	"math"
-
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
@@ -95,10 +93,10 @@ func (d *Distribution) Latency() Latency {
 		return l
 	}
 	// In seconds, like all figures in JSON.
-	at := func(percentile float64) *float64 { return known(float64(d.Percentile(percentile)) / 1e9) }
-	l.MeanSeconds = known(float64(d.sum) / float64(d.n) / 1e9)
+	at := func(percentile float64) *float64 { return new(float64(d.Percentile(percentile)) / 1e9) }
+	l.MeanSeconds = new(float64(d.sum) / float64(d.n) / 1e9)
 	l.P50Seconds, l.P95Seconds, l.P99Seconds, l.P999Seconds = at(50), at(95), at(99), at(99.9)
-	l.MaxSeconds = known(float64(d.most) / 1e9)
+	l.MaxSeconds = new(float64(d.most) / 1e9)
 	return l
 }
 
@@ -130,13 +128,4 @@ type Phase struct {
 	FromSeconds float64 `json:"from_seconds"`
 	ToSeconds   float64 `json:"to_seconds"`
 	Latency
-}
-
-// known returns a pointer to a figure, or nil (JSON null: not measured) for NaN and infinities,
-// which JSON cannot represent.
-func known(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }

@@ -143,7 +143,7 @@ func (f *File) sweep() {
 		if err != nil {
 			continue // another user's
 		}
-		if ours, _ := tryLock(left); ours {
+		if ours, _, _ := flock(left, false, false); ours {
 			_ = f.folder.Remove(e.Name()) // the next writer tries again
 		}
 		_ = left.Close()
@@ -153,7 +153,7 @@ func (f *File) sweep() {
 // swept locks the new temporary file. It reports whether another writer mistook it for a leftover and removed
 // it before it was locked.
 func (f *File) swept() bool {
-	_, held := tryLock(f.file)
+	_, held, _ := flock(f.file, false, false)
 	created, err := f.file.Stat()
 	if err != nil {
 		return false

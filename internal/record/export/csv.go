@@ -16,25 +16,17 @@ import (
 const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 // csvWriter writes a line per sample.
-type csvWriter struct {
-	w    *csv.Writer
-	name string
-}
+type csvWriter struct{ w *csv.Writer }
 
 func newCSV(w io.Writer) (*csvWriter, error) {
-	out := &csvWriter{w: csv.NewWriter(w)}
+	out := &csvWriter{csv.NewWriter(w)}
 	return out, out.w.Write([]string{"time", "metric", "labels", "value"})
 }
 
-func (c *csvWriter) metric(name string, _ map[string]bool) error {
-	c.name = name
-	return nil
-}
-
-func (c *csvWriter) series(l labels.Labels, points []promql.FPoint) error {
+func (c *csvWriter) series(metric string, l labels.Labels, points []promql.FPoint) error {
 	words := pairs(l, strconv.Quote)
 	for _, p := range points {
-		if err := c.w.Write([]string{time.UnixMilli(p.T).UTC().Format(timeFormat), c.name, words,
+		if err := c.w.Write([]string{time.UnixMilli(p.T).UTC().Format(timeFormat), metric, words,
 			number(p.F)}); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@
 package export
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -59,10 +60,8 @@ var ErrNothing = errors.New("nothing to export: no series matches, or none has a
 
 // A writer writes series in one format. All series of a metric come in sequence.
 type writer interface {
-	// metric starts a metric; names has all metrics of the export.
-	metric(name string, names map[string]bool) error
-	// series writes samples of a series. A long series comes in several pieces.
-	series(labels.Labels, []promql.FPoint) error
+	// series writes samples of a series of a metric. A long series comes in several pieces.
+	series(metric string, l labels.Labels, points []promql.FPoint) error
 	close() error
 }
 
@@ -70,11 +69,6 @@ type writer interface {
 // comes from w or from the recording.
 func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt Options) (Summary, error) {
 	sel := opt.Select
-	out, err := newWriter(w, f)
-	if err != nil {
-		return Summary{}, err
-	}
-
 	all, err := r.Metrics(ctx)
 	if err != nil {
 		return Summary{}, err
@@ -87,12 +81,17 @@ func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt O
 		names[m.Name] = true
 	}
 
+	out, err := newWriter(w, f, names)
+	if err != nil {
+		return Summary{}, err
+	}
+
 	var sum Summary
 	for i, m := range metrics {
 		if opt.Progress != nil {
 			opt.Progress(i, len(metrics))
 		}
-		if err := one(ctx, r, m, sel, opt, out, names, &sum); err != nil {
+		if err := one(ctx, r, m, sel, opt, out, &sum); err != nil {
 			return sum, err
 		}
 	}
@@ -106,7 +105,7 @@ func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt O
 
 // one exports one metric.
 func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Selection, opt Options, out writer,
-	names map[string]bool, sum *Summary) error {
+	sum *Summary) error {
 	from, to := m.From, m.To
 	if !opt.From.IsZero() {
 		from = opt.From
@@ -128,11 +127,7 @@ func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Select
 				return nil
 			}
 
-			// The header of a metric is written only once one of its series has samples.
 			if !begun {
-				if err := out.metric(m.Name, names); err != nil {
-					return err
-				}
 				sum.Metrics++
 			}
 
@@ -142,7 +137,7 @@ func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Select
 
 			begun, last = true, l
 			sum.add(points)
-			return out.series(l.DropReserved(func(n string) bool { return n == labels.MetricName }), points)
+			return out.series(m.Name, l.DropReserved(func(n string) bool { return n == labels.MetricName }), points)
 		})
 }
 
@@ -183,12 +178,13 @@ func (sel Selection) labels(l labels.Labels) bool {
 	return len(sel) == 0 || slices.ContainsFunc(sel, func(s recording.Selector) bool { return s.Matches(l) })
 }
 
-func newWriter(w io.Writer, f Format) (writer, error) {
+// newWriter returns the writer of a format. names has all metrics of the export.
+func newWriter(w io.Writer, f Format, names map[string]bool) (writer, error) {
 	switch f {
 	case CSV:
 		return newCSV(w)
 	case OpenMetrics:
-		return newOpenMetrics(w), nil
+		return &openMetricsWriter{w: bufio.NewWriter(w), names: names}, nil
 	case Parquet:
 		return newParquet(w)
 	}

@@ -2,7 +2,6 @@ package export
 
 import (
 	"bufio"
-	"io"
 	"strconv"
 	"strings"
 
@@ -15,17 +14,17 @@ import (
 // names that end in _total become counters and all others have unknown type, which every reader
 // accepts.
 type openMetricsWriter struct {
-	w    *bufio.Writer
-	name string
+	w     *bufio.Writer
+	names map[string]bool // of all metrics
+	name  string          // the metric being written
 }
 
-func newOpenMetrics(w io.Writer) *openMetricsWriter { return &openMetricsWriter{w: bufio.NewWriter(w)} }
-
-func (o *openMetricsWriter) metric(name string, names map[string]bool) error {
+// header starts a metric.
+func (o *openMetricsWriter) header(name string) error {
 	o.name = name
 	family, kind := name, "unknown"
 	// The family name of a counter lacks the suffix. It must not collide with another metric.
-	if base, ok := strings.CutSuffix(name, "_total"); ok && base != "" && !names[base] {
+	if base, ok := strings.CutSuffix(name, "_total"); ok && base != "" && !o.names[base] {
 		family, kind = base, "counter"
 	}
 	if !model.LegacyValidation.IsValidMetricName(name) {
@@ -35,7 +34,13 @@ func (o *openMetricsWriter) metric(name string, names map[string]bool) error {
 	return err
 }
 
-func (o *openMetricsWriter) series(l labels.Labels, points []promql.FPoint) error {
+func (o *openMetricsWriter) series(metric string, l labels.Labels, points []promql.FPoint) error {
+	if metric != o.name {
+		if err := o.header(metric); err != nil {
+			return err
+		}
+	}
+
 	head := o.name
 	words := pairs(l, quote)
 	switch legacy := model.LegacyValidation.IsValidMetricName(o.name); {

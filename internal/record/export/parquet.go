@@ -19,7 +19,6 @@ type parquetWriter struct {
 	names  *parquet.Texts
 	labels *parquet.Maps
 	values *parquet.Doubles
-	name   string
 	held   int // since the last row group
 }
 
@@ -33,18 +32,13 @@ func newParquet(w io.Writer) (*parquetWriter, error) {
 	return p, err
 }
 
-func (p *parquetWriter) metric(name string, _ map[string]bool) error {
-	p.name = name
-	return nil
-}
-
-func (p *parquetWriter) series(l labels.Labels, points []promql.FPoint) error {
+func (p *parquetWriter) series(metric string, l labels.Labels, points []promql.FPoint) error {
 	var pairs []string
 	l.Range(func(l labels.Label) { pairs = append(pairs, l.Name, l.Value) })
 
 	for _, pt := range points {
 		p.times.Add(pt.T)
-		p.names.Add(p.name)
+		p.names.Add(metric)
 		p.labels.Add(pairs...)
 		p.values.Add(pt.F)
 		if p.held++; p.held == rowGroup {

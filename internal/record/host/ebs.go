@@ -13,13 +13,8 @@ func (s *sampler) volumes() {
 	for _, v := range s.ebs {
 		page, err := s.askVolume(v.Device)
 		if err != nil {
-			// One note for each volume: without root, each sample would fail in the same way.
-			if name := "ebs " + v.Device; !s.noted[name] {
-				s.noted[name] = true
-				s.absent = append(s.absent,
-					fmt.Sprintf("the volume %s does not report which limit throttles it (this needs root): %v",
-						v.ID, err))
-			}
+			s.lack("ebs "+v.Device, fmt.Sprintf(
+				"the volume %s does not report which limit throttles it (this needs root): %v", v.ID, err))
 			continue
 		}
 

@@ -247,7 +247,6 @@ type sampler struct {
 	memTotal int64
 
 	group     cgroup
-	above     map[string][]level // by the folder of a group
 	ebs       []ebs.Volume
 	askVolume func(device string) (*ebs.StatsPage, error)
 	describe  func([]ebs.Volume) <-chan description
@@ -270,7 +269,7 @@ func newSampler(root string, want func(string) bool) *sampler {
 	return &sampler{
 		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{},
 		active: map[string]bool{}, noted: map[string]bool{},
-		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root),
+		group: findCgroup(root), ebs: volumesOf(root),
 		askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
 		names:     map[string]string{}, spaces: newSpaces(root), writers: &writers{root: root},
 		given: map[seriesKey]bool{}, note: func(recording.Note) {},
@@ -295,10 +294,8 @@ func (s *sampler) sample(at time.Time) error {
 	}
 
 	// Names are kept once seen, so this is noted only if the machine never showed a device.
-	if len(s.names) == 0 && !s.noted["devices"] {
-		s.noted["devices"] = true
-		s.absent = append(
-			s.absent, "no devices are visible: /proc/diskstats is empty, as in a sandbox without the node's /proc; run Plimsoll on the node")
+	if len(s.names) == 0 {
+		s.lack("devices", "no devices are visible: /proc/diskstats is empty, as in a sandbox without the node's /proc; run Plimsoll on the node")
 	}
 
 	s.optional("proc/stat", "CPU times", s.stat)
@@ -328,13 +325,20 @@ func (s *sampler) optional(name, what string, parse func([]byte) error) {
 	if err == nil {
 		err = parse(b)
 	}
-	if err != nil && !s.noted[name] {
-		s.noted[name] = true
+	if err != nil {
 		reason := err.Error()
 		if errors.Is(err, os.ErrNotExist) {
 			reason = "/" + name + " is missing"
 		}
-		s.absent = append(s.absent, "the host does not provide "+what+": "+reason)
+		s.lack(name, "the host does not provide "+what+": "+reason)
+	}
+}
+
+// lack notes once what this machine does not have: without root, each sample would fail in the same way.
+func (s *sampler) lack(name, text string) {
+	if !s.noted[name] {
+		s.noted[name] = true
+		s.absent = append(s.absent, text)
 	}
 }
 

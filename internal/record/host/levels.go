@@ -37,15 +37,11 @@ const (
 // levels returns a group and those above it, up to the mount point. The mount point itself counts
 // only if it is the database's own group.
 func (s *sampler) levels(dir, mount string) []level {
-	if known, ok := s.above[dir]; ok {
-		return known
-	}
 	out := []level{{s, dir, s.group.id}}
 	// Strictly below the mount point, which is the root group or the namespace of a container.
 	for at := path.Dir(dir); strings.HasPrefix(at, mount+"/") && len(out) < levelsMax; at = path.Dir(at) {
 		out = append(out, level{s, at, strings.TrimPrefix(at, mount)})
 	}
-	s.above[dir] = out
 	return out
 }
 

@@ -102,10 +102,7 @@ func (s *sampler) answered(list []answered) {
 			s.filesystem(a)
 			continue
 		}
-		if name := "space " + a.at; !s.noted[name] {
-			s.noted[name] = true
-			s.absent = append(s.absent, fmt.Sprintf("cannot read the free space of %s: %v", a.at, a.err))
-		}
+		s.lack("space "+a.at, fmt.Sprintf("cannot read the free space of %s: %v", a.at, a.err))
 	}
 }
 

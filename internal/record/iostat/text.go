@@ -45,7 +45,6 @@ type textReports struct {
 	err error // read error, io.EOF at the end
 
 	found findings
-	names map[string]string // device names, to store each once
 
 	// The prefix of each line, nil if there is none, and the last time in it. year is used for
 	// prefixes without a year.
@@ -79,7 +78,7 @@ const (
 
 func newTextReports(r io.Reader) *textReports {
 	return &textReports{
-		in: source.NewLineReader(r, lineBytesMax), names: map[string]string{},
+		in:  source.NewLineReader(r, lineBytesMax),
 		cur: new(report), done: new(report), first: true,
 	}
 }
@@ -338,22 +337,8 @@ func (t *textReports) readDevice(line []byte) bool {
 		return true
 	}
 
-	t.cur.devices = append(t.cur.devices, device{name: t.name(name), rates: row})
+	t.cur.devices = append(t.cur.devices, device{name: string(name), rates: row})
 	return true
-}
-
-// name stores the name of each device once. A full table is cleared to bound it; then a name may be
-// stored twice.
-func (t *textReports) name(b []byte) string {
-	if s, ok := t.names[string(b)]; ok {
-		return s
-	}
-	if len(t.names) >= devicesMax {
-		clear(t.names)
-	}
-	s := string(b)
-	t.names[s] = s
-	return s
 }
 
 // split is bytes.Fields with reused memory.

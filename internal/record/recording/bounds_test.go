@@ -331,7 +331,7 @@ func killed(t *testing.T, d *Disk) {
 	if err := d.wal.log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.lock.release(); err != nil {
+	if err := d.lock.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ const (
 type Disk struct {
 	dir     string
 	opt     DiskOptions
-	lock    *dirLock
+	lock    *os.File // the locked folder
 	place   *place
 	created time.Time
 	isRing  bool // the folder was created as a ring
@@ -266,7 +267,7 @@ func (d *Disk) Close() error {
 		}
 	}
 
-	err = errors.Join(err, d.saveManifest(state), d.lock.release())
+	err = errors.Join(err, d.saveManifest(state), d.lock.Close())
 	if err != nil {
 		return fmt.Errorf("close recording %s: %w: the samples are in its log and remain readable; recording to it again repairs it",
 			d.dir, err)

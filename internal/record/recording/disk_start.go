@@ -58,7 +58,7 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 
 	place, err := newPlace(dir)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
+		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.Close())
 	}
 
 	d := &Disk{
@@ -74,7 +74,7 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 	d.live.making = makeEmpty
 
 	if err := d.start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
+		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.Close())
 	}
 
 	d.writer <- nil

@@ -178,7 +178,7 @@ func openMarks(file string) (*os.File, error) {
 			return nil, err
 		}
 
-		if err := lockMarks(f); err != nil {
+		if err := safefile.WaitLock(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 
