@@ -33,9 +33,7 @@ const savedPeriod = time.Minute
 // former does not say which statistic it has; the one that rules read is assumed, as for a live
 // address. Neither says which resource the metrics belong to, unless a label does.
 func (Cloud) Saved(from source.File) source.Source {
-	s := &saved{from: from}
-	s.SetDescription(recording.Source{Kind: "cloudwatch", Name: from.Path})
-	return s
+	return &saved{source.OfFile(from, recording.Source{Kind: "cloudwatch"})}
 }
 
 var (
@@ -51,11 +49,7 @@ func (Cloud) IsSaved(head []byte) bool {
 		bytes.Contains(head, []byte(`"Datapoints"`)) && savedStatistics.Match(head)
 }
 
-type saved struct {
-	source.Recorded
-
-	from source.File
-}
+type saved struct{ *source.RecordedFile }
 
 // An answer is the output of either command.
 type answer struct {
@@ -80,12 +74,12 @@ type point struct {
 func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	a, err := s.answer()
 	if err != nil {
-		return fmt.Errorf("CloudWatch answer %s: %w", s.from.Path, err)
+		return fmt.Errorf("CloudWatch answer %s: %w", s.Path, err)
 	}
 
 	series, unknown, err := a.series()
 	if err != nil {
-		return fmt.Errorf("CloudWatch answer %s: %w", s.from.Path, err)
+		return fmt.Errorf("CloudWatch answer %s: %w", s.Path, err)
 	}
 
 	described := s.Describe()
@@ -127,7 +121,7 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 	}
 
 	if len(moments) == 0 && len(unknown) == len(series) {
-		return fmt.Errorf("CloudWatch answer %s: no rule uses %s: %s", s.from.Path,
+		return fmt.Errorf("CloudWatch answer %s: no rule uses %s: %s", s.Path,
 			strings.Join(unknown, ", "), savedAsk)
 	}
 
@@ -136,7 +130,7 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 	writer.Source(described)
 
 	if len(unknown) > 0 {
-		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path,
+		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: s.Path, File: s.Path,
 			Text: "skipped in the CloudWatch answer, because no rule uses them or they are ambiguous: " +
 				strings.Join(unknown, ", ")})
 	}
@@ -145,7 +139,7 @@ func (s *saved) Read(ctx context.Context, writer recording.Writer, opt source.Op
 }
 
 func (s *saved) answer() (*answer, error) {
-	in, err := s.from.Open()
+	in, err := s.Open()
 	if err != nil {
 		return nil, err
 	}

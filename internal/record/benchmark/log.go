@@ -61,27 +61,23 @@ type LogFormat struct {
 
 // NewLog prepares a log. It is read later.
 func (f LogFormat) NewLog(from source.File) source.Source {
-	out := &log{format: f, from: from}
-	out.SetDescription(recording.Source{Kind: strings.ToLower(f.Name), Name: from.Path})
-	return out
+	return &log{source.OfFile(from, recording.Source{Kind: strings.ToLower(f.Name)}), f}
 }
 
 type log struct {
-	source.Recorded
-
+	*source.RecordedFile
 	format LogFormat
-	from   source.File
 }
 
 // Read implements source.Source.
 func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
-	lines, err := samples.Open(ctx, l.from, opt)
+	lines, err := samples.Open(ctx, l.File, opt)
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.format.Name, err)
 	}
 
 	defer lines.Close()
-	collection := &collected{lines: lines, modified: l.from.Modified, runs: map[string]*run{}}
+	collection := &collected{lines: lines, modified: l.Modified, runs: map[string]*run{}}
 	p := l.format.New(cmp.Or(opt.Location, time.Local))
 	for {
 		line, ok := lines.Next()
@@ -103,10 +99,10 @@ func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Opti
 	// Checked only now, because the output may have nothing but totals at its end.
 	if len(collection.all) == 0 {
 		return fmt.Errorf("%s of %s: no interval and no total with a latency: give its whole output",
-			l.format.Name, l.from.Path)
+			l.format.Name, l.Path)
 	}
 
-	out := samples.NewWriter(ctx, writer, opt, l.from.Path)
+	out := samples.NewWriter(ctx, writer, opt, l.Path)
 	if err := collection.write(out, l.format.Name); err != nil {
 		return err
 	}

@@ -242,57 +242,41 @@ func (t *sink) add(all []Series) error {
 	defer t.mu.Unlock()
 	shift := t.span.Period.Milliseconds()
 
-	var times []int64
-	for _, s := range all {
-		if !slices.IsSorted(s.BeginMs) || len(s.BeginMs) != len(s.Values) {
-			return fmt.Errorf("%s: %w", s.Labels.Get(labels.MetricName), errSeries)
-		}
-		for _, ms := range s.BeginMs {
-			if ms += shift; ms >= t.span.From.UnixMilli() && ms <= t.span.To.UnixMilli() {
-				times = append(times, ms)
-			}
-		}
-	}
-
-	// One batch has one list of times. Series without a sample at some of them get NaN there.
-	slices.Sort(times)
-	times = slices.Compact(times)
-	if len(times) == 0 {
-		return nil
-	}
-
-	b := recording.Batch{TimesMs: times}
-	for _, s := range all {
-		if col, n := column(s, times, shift); n > 0 {
-			b.Columns = append(b.Columns, recording.Column{Labels: s.Labels, Values: col})
-			t.samples += n
-		}
-	}
-
 	if t.moments == nil {
 		t.moments, t.fromMs = map[int64]bool{}, math.MaxInt64
 	}
 
-	for i := range times {
-		times[i] += t.opt.ClockOffset.Milliseconds()
-		t.moments[times[i]] = true
-	}
+	for _, s := range all {
+		if !slices.IsSorted(s.BeginMs) || len(s.BeginMs) != len(s.Values) {
+			return fmt.Errorf("%s: %w", s.Labels.Get(labels.MetricName), errSeries)
+		}
 
-	t.fromMs, t.toMs = min(t.fromMs, times[0]), max(t.toMs, times[len(times)-1])
-	return t.w.Append(t.ctx, &b)
-}
+		b, values := recording.Batch{}, []float64(nil)
+		for i, begin := range s.BeginMs {
+			end := begin + shift
+			if end < t.span.From.UnixMilli() || end > t.span.To.UnixMilli() || math.IsNaN(s.Values[i]) {
+				continue
+			}
 
-// column aligns a series with the times of a batch.
-func column(s Series, times []int64, shift int64) (values []float64, n int) {
-	values = make([]float64, len(times))
-	for i := range values {
-		values[i] = math.NaN()
-	}
-	for i, ms := range s.BeginMs {
-		if k, ok := slices.BinarySearch(times, ms+shift); ok && !math.IsNaN(s.Values[i]) {
-			values[k] = s.Values[i]
-			n++
+			ms := end + t.opt.ClockOffset.Milliseconds()
+			t.moments[ms] = true
+			t.fromMs, t.toMs = min(t.fromMs, ms), max(t.toMs, ms)
+			// Pages of an answer may overlap.
+			if n := len(values); n > 0 && b.TimesMs[n-1] == ms {
+				values[n-1] = s.Values[i]
+				continue
+			}
+			b.TimesMs, values = append(b.TimesMs, ms), append(values, s.Values[i])
+		}
+
+		if len(values) == 0 {
+			continue
+		}
+		t.samples += len(values)
+		b.Columns = []recording.Column{{Labels: s.Labels, Values: values}}
+		if err := t.w.Append(t.ctx, &b); err != nil {
+			return err
 		}
 	}
-	return values, n
+	return nil
 }

@@ -73,16 +73,10 @@ func withoutSep(head []byte) []byte {
 
 // New prepares a file, which is read later.
 func New(from source.File) source.Source {
-	f := &file{from: from}
-	f.SetDescription(recording.Source{Kind: "csv", Name: from.Path})
-	return f
+	return &file{source.OfFile(from, recording.Source{Kind: "csv"})}
 }
 
-type file struct {
-	source.Recorded
-
-	from source.File
-}
+type file struct{ *source.RecordedFile }
 
 // A value is one figure of the table.
 type value struct {
@@ -116,11 +110,11 @@ type table struct {
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	t := &table{loc: cmp.Or(opt.Location, time.Local), known: map[string]*series{}}
 	if err := f.parse(ctx, t); err != nil {
-		return fmt.Errorf("table %s: %w", f.from.Path, err)
+		return fmt.Errorf("table %s: %w", f.Path, err)
 	}
 
 	slices.SortStableFunc(t.values, func(a, b value) int { return a.at.Compare(b.at) })
-	out := samples.NewWriter(ctx, w, opt, f.from.Path)
+	out := samples.NewWriter(ctx, w, opt, f.Path)
 	for i, v := range t.values {
 		if i == 0 || !v.at.Equal(t.values[i-1].at) {
 			if err := out.Time(v.at); err != nil {
@@ -161,7 +155,7 @@ func (t *table) names() string {
 
 // parse reads the whole file.
 func (f *file) parse(ctx context.Context, rows *table) error {
-	in, err := f.from.Open()
+	in, err := f.Open()
 	if err != nil {
 		return err
 	}

@@ -80,47 +80,41 @@ func timeOf(line []byte, loc *time.Location) (time.Time, bool) {
 
 // New prepares a file, which is read later.
 func New(from source.File) source.Source {
-	f := &file{from: from}
-	f.SetDescription(recording.Source{Kind: "diskstats", Name: from.Path})
-	return f
+	return &file{source.OfFile(from, recording.Source{Kind: "diskstats"})}
 }
 
-type file struct {
-	source.Recorded
-
-	from source.File
-}
+type file struct{ *source.RecordedFile }
 
 // Read implements source.Source.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	in, err := f.from.Open()
+	in, err := f.Open()
 	if err != nil {
 		return fmt.Errorf("diskstats: %w", err)
 	}
 
 	defer in.Close()
 
-	r := &reader{w: w, out: samples.NewWriter(ctx, w, opt, f.from.Path), loc: cmp.Or(opt.Location, time.Local),
-		path: f.from.Path, devices: map[string]*device{}}
+	r := &reader{w: w, out: samples.NewWriter(ctx, w, opt, f.Path), loc: cmp.Or(opt.Location, time.Local),
+		path: f.Path, devices: map[string]*device{}}
 	if r.untimed, err = f.placed(opt.Period); err != nil {
-		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
+		return fmt.Errorf("diskstats %s: %w", f.Path, err)
 	}
 
 	if err := r.read(in); err != nil {
-		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
+		return fmt.Errorf("diskstats %s: %w", f.Path, err)
 	}
 	// Counters give rates only between two samples. An untimed file can be one sample since boot.
 	n := r.out.Samples()
 	if n < 2 && (r.untimed == nil || n == 0) {
 		return fmt.Errorf("diskstats %s: too few samples with a time and the row of a device (%d): want at least two; record them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done",
-			f.from.Path, n)
+			f.Path, n)
 	}
 
 	if err := r.out.End(&f.Recorded); err != nil {
 		return err
 	}
 	if r.untimed != nil {
-		w.Note(r.untimed.note(f.from.Path))
+		w.Note(r.untimed.note(f.Path))
 	}
 
 	return nil

@@ -53,7 +53,7 @@ func survey(in io.Reader) (timed bool, first string, samples int) {
 
 // placed returns the placement of a file without times; nil if it has times.
 func (f *file) placed(period time.Duration) (*untimed, error) {
-	in, err := f.from.Open()
+	in, err := f.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (f *file) placed(period time.Duration) (*untimed, error) {
 	if period <= 0 {
 		period = assumedPeriod
 	}
-	end := f.from.Modified.Truncate(time.Second)
-	if f.from.Modified.IsZero() || f.from.Modified.Unix() <= 0 {
+	end := f.Modified.Truncate(time.Second)
+	if f.Modified.IsZero() || f.Modified.Unix() <= 0 {
 		end = time.Unix(1e9, 0)
 	}
 

@@ -55,9 +55,7 @@ const (
 
 // New prepares a file with fio's JSON. Read also reads the logs next to it.
 func New(from source.File) source.Source {
-	out := &file{from: from}
-	out.SetDescription(recording.Source{Kind: "fio", Name: from.Path})
-	return out
+	return &file{source.OfFile(from, recording.Source{Kind: "fio"})}
 }
 
 // Sniff reports whether head, the first bytes of a file, is fio's JSON, with or without fio's
@@ -73,15 +71,11 @@ func Sniff(_ string, head []byte) bool {
 }
 
 // file is one JSON output; it implements source.Source.
-type file struct {
-	source.Recorded
-
-	from source.File
-}
+type file struct{ *source.RecordedFile }
 
 // Read implements source.Source.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	in, err := f.from.Open()
+	in, err := f.Open()
 	if err != nil {
 		return fmt.Errorf("fio JSON: %w", err)
 	}
@@ -102,7 +96,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		}
 
 		if opt.Progress != nil {
-			opt.Progress(scan.pos, f.from.Bytes)
+			opt.Progress(scan.pos, f.Bytes)
 		}
 
 		var r result
@@ -115,7 +109,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		} else {
 			// Only the first damaged report is described; a torn file may have hundreds.
 			if bad == nil {
-				bad = &recording.Note{Kind: recording.NoteDamage, File: f.from.Path, Offset: scan.start,
+				bad = &recording.Note{Kind: recording.NoteDamage, File: f.Path, Offset: scan.start,
 					Text: fmt.Sprintf("skipped report %d, at byte %d: %v", ordinal, scan.start, err)}
 			}
 			continue
@@ -132,12 +126,12 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			why = bad.Text
 		}
 		return fmt.Errorf("fio JSON %s: %s; create one with: fio --output-format=json --output=job.json JOBFILE",
-			f.from.Path, why)
+			f.Path, why)
 	}
 
 	// Logs of latency or bandwidth, which fio writes next to its JSON file, have the times between
 	// reports.
-	if err := emit.logs(filepath.Dir(f.from.Path)); err != nil {
+	if err := emit.logs(filepath.Dir(f.Path)); err != nil {
 		return err
 	}
 
@@ -147,7 +141,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 func (f *file) describe(e *emitter, bad *recording.Note) {
 	d := recording.Source{
-		Kind: "fio", Name: f.from.Path, Version: e.version,
+		Kind: "fio", Name: f.Path, Version: e.version,
 		Samples: int64(len(e.times)), Facts: map[string]string{},
 	}
 
@@ -172,7 +166,7 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 	}
 
 	for _, n := range e.notes {
-		n.Source = f.from.Path
+		n.Source = f.Path
 		e.w.Note(n)
 	}
 }

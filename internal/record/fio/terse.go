@@ -38,7 +38,7 @@ type terseFile struct{ *file }
 // Read implements source.Source.
 func (f *terseFile) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	// Terse output has no time of day; the end of the run is close to when the file was written.
-	out := &result{Version: "fio", TimestampMs: endMs(f.from.Modified)}
+	out := &result{Version: "fio", TimestampMs: endMs(f.Modified)}
 	err := f.eachLine(ctx, "fio terse output", func(line string) error {
 		// Warnings and status lines of fio may be between the results.
 		if !terseLine.MatchString(line) || len(out.Jobs) > jobsMax {
@@ -53,9 +53,9 @@ func (f *terseFile) Read(ctx context.Context, writer recording.Writer, opt sourc
 	case err != nil:
 		return err
 	case len(out.Jobs) > jobsMax:
-		return fmt.Errorf("fio terse output %s: more than %d jobs", f.from.Path, jobsMax)
+		return fmt.Errorf("fio terse output %s: more than %d jobs", f.Path, jobsMax)
 	case len(out.Jobs) == 0:
-		return fmt.Errorf("fio terse output %s: no job: run fio with --output-format=json", f.from.Path)
+		return fmt.Errorf("fio terse output %s: no job: run fio with --output-format=json", f.Path)
 	}
 	return f.report(ctx, writer, opt, out)
 }

@@ -57,13 +57,13 @@ type textFile struct{ *file }
 
 // Read implements source.Source.
 func (f *textFile) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	p := &textParser{modified: f.from.Modified, options: map[string]map[string]any{}}
+	p := &textParser{modified: f.Modified, options: map[string]map[string]any{}}
 	if err := f.eachLine(ctx, "fio text", p.line); err != nil {
 		return err
 	}
 	if len(p.jobs) == 0 {
 		return fmt.Errorf("fio text %s: no results of a job: include the report from \"(groupid=\" on, or run fio with --output-format=json",
-			f.from.Path)
+			f.Path)
 	}
 
 	return f.report(ctx, w, opt, p.result())
@@ -71,7 +71,7 @@ func (f *textFile) Read(ctx context.Context, w recording.Writer, opt source.Opti
 
 // eachLine calls visit for each line of the file. what is the format, for errors.
 func (f *file) eachLine(ctx context.Context, what string, visit func(line string) error) error {
-	in, err := f.from.Open()
+	in, err := f.Open()
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -84,11 +84,11 @@ func (f *file) eachLine(ctx context.Context, what string, visit func(line string
 			return err
 		}
 		if err := visit(lines.Text()); err != nil {
-			return fmt.Errorf("%s %s: line %d: %w", what, f.from.Path, n, err)
+			return fmt.Errorf("%s %s: line %d: %w", what, f.Path, n, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s %s: %w", what, f.from.Path, err)
+		return fmt.Errorf("%s %s: %w", what, f.Path, err)
 	}
 	return nil
 }

@@ -13,9 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -40,16 +38,10 @@ func Sniff(_ string, head []byte) bool { return sniff.Match(head) }
 
 // New prepares a response, which is read later.
 func New(from source.File) source.Source {
-	f := &file{from: from}
-	f.SetDescription(recording.Source{Kind: "prometheus response", Name: from.Path})
-	return f
+	return &file{source.OfFile(from, recording.Source{Kind: "prometheus response"})}
 }
 
-type file struct {
-	source.Recorded
-
-	from source.File
-}
+type file struct{ *source.RecordedFile }
 
 // A response is an answer of the API.
 type response struct {
@@ -69,7 +61,7 @@ type stream struct {
 
 // Read implements source.Source.
 func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
-	in, err := f.from.Open()
+	in, err := f.Open()
 	if err != nil {
 		return fmt.Errorf("reading a Prometheus response: %w", err)
 	}
@@ -77,73 +69,63 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, bytesMax+1))
 	if err != nil {
-		return fmt.Errorf("reading Prometheus response %s: %w", f.from.Path, err)
+		return fmt.Errorf("reading Prometheus response %s: %w", f.Path, err)
 	}
 
 	streams, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("reading Prometheus response %s: %w", f.from.Path, err)
+		return fmt.Errorf("reading Prometheus response %s: %w", f.Path, err)
 	}
 
-	described := recording.Source{Kind: "prometheus response", Name: f.from.Path}
+	described := recording.Source{Kind: "prometheus response", Name: f.Path}
 	steps := map[int64]int{}
 
 	unnamed := 0
 
-	// Series with the same times go into one batch, which shares the list of times in memory and on
-	// disk.
-	for _, g := range grouped(streams) {
-		together := g.streams
+	for _, x := range streams {
 		batch := &recording.Batch{}
-		for _, p := range together[0].points {
+		column := recording.Column{Labels: x.labels}
+		for _, p := range x.points {
 			at := p.Timestamp.Time().Add(opt.ClockOffset)
-			if opt.From.IsZero() || !at.Before(opt.From) {
-				if opt.To.IsZero() || !at.After(opt.To) {
-					batch.TimesMs = append(batch.TimesMs, at.UnixMilli())
+			if !opt.From.IsZero() && at.Before(opt.From) || !opt.To.IsZero() && at.After(opt.To) {
+				continue
+			}
+
+			ms := at.UnixMilli()
+			if n := len(batch.TimesMs); n > 0 {
+				if ms <= batch.TimesMs[n-1] {
+					return fmt.Errorf("reading Prometheus response %s: the times of %s are not in ascending order", f.Path,
+						x.labels)
 				}
+				steps[ms-batch.TimesMs[n-1]]++
 			}
+			batch.TimesMs, column.Values = append(batch.TimesMs, ms), append(column.Values, float64(p.Value))
 		}
 
-		for i := 1; i < len(batch.TimesMs); i++ {
-			if batch.TimesMs[i] <= batch.TimesMs[i-1] {
-				return fmt.Errorf("reading Prometheus response %s: the times of %s are not in ascending order", f.from.Path,
-					together[0].labels)
-			}
-			steps[batch.TimesMs[i]-batch.TimesMs[i-1]]++
-		}
-
-		for _, s := range together {
-			name := s.labels.Get(labels.MetricName)
-			switch {
-			case name == "":
-				unnamed++
-			case opt.Want == nil || opt.Want(name):
-				batch.Columns = append(batch.Columns, recording.Column{Labels: s.labels,
-					Values: s.values(batch.TimesMs, opt.ClockOffset)})
-			}
-		}
-
-		if len(batch.TimesMs) == 0 || len(batch.Columns) == 0 {
+		switch name := x.labels.Get(labels.MetricName); {
+		case name == "":
+			unnamed++
+			continue
+		case len(batch.TimesMs) == 0 || opt.Want != nil && !opt.Want(name):
 			continue
 		}
 
+		batch.Columns = []recording.Column{column}
 		if err := writer.Append(ctx, batch); err != nil {
 			return err
 		}
-
-		described.Samples += int64(len(batch.TimesMs) * len(batch.Columns))
-		from, to := time.UnixMilli(batch.TimesMs[0]).UTC(),
-			time.UnixMilli(batch.TimesMs[len(batch.TimesMs)-1]).UTC()
-		recording.Extend(&described.From, &described.To, from, to)
+		described.Samples += int64(len(batch.TimesMs))
+		recording.Extend(&described.From, &described.To, time.UnixMilli(batch.TimesMs[0]).UTC(),
+			time.UnixMilli(batch.TimesMs[len(batch.TimesMs)-1]).UTC())
 	}
 
 	if unnamed > 0 {
 		text := fmt.Sprintf("%d of %d series have no metric name, because they are the result of an expression: query the metrics themselves, for example {instance=\"db:9100\"}",
 			unnamed, len(streams))
 		if unnamed == len(streams) {
-			return fmt.Errorf("reading Prometheus response %s: %s", f.from.Path, text)
+			return fmt.Errorf("reading Prometheus response %s: %s", f.Path, text)
 		}
-		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
+		writer.Note(recording.Note{Kind: recording.NoteDropped, Source: f.Path, File: f.Path, Text: text})
 	}
 
 	described.Period = samples.MostFrequent(steps)
@@ -198,53 +180,4 @@ func parse(text []byte) ([]stream, error) {
 	}
 
 	return out, nil
-}
-
-// A group is a set of series that share their times.
-type group struct {
-	streams []stream
-	has     map[string]bool // by labels, because a damaged response may repeat a series
-}
-
-// grouped returns the series grouped by the times that they share, in the order of the first of
-// each group.
-func grouped(all []stream) []*group {
-	var out []*group
-	places := map[string][]*group{}
-	for _, s := range all {
-		key, id := fmt.Sprint(len(s.points), s.points[0].Timestamp, s.points[len(s.points)-1].Timestamp),
-			string(s.labels.Bytes(nil))
-		i := slices.IndexFunc(places[key], func(g *group) bool { return !g.has[id] && sameTimes(g.streams[0], s) })
-		if i < 0 {
-			i = len(places[key])
-			places[key] = append(places[key], &group{has: map[string]bool{}})
-			out = append(out, places[key][i])
-		}
-		g := places[key][i]
-		g.streams, g.has[id] = append(g.streams, s), true
-	}
-
-	return out
-}
-
-func sameTimes(a, b stream) bool {
-	return slices.EqualFunc(a.points, b.points,
-		func(p, q model.SamplePair) bool { return p.Timestamp == q.Timestamp })
-}
-
-// values returns the values at the given times, which must be a subset of the series' times.
-func (s stream) values(timesMs []int64, offset time.Duration) []float64 {
-	out := make([]float64, 0, len(timesMs))
-	i := 0
-	for _, ms := range timesMs {
-		for i < len(s.points) && s.points[i].Timestamp.Time().Add(offset).UnixMilli() < ms {
-			i++
-		}
-		v := math.NaN()
-		if i < len(s.points) {
-			v = float64(s.points[i].Value)
-		}
-		out = append(out, v)
-	}
-	return out
 }

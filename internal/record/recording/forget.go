@@ -28,7 +28,6 @@ func (m *Memory) forget(before time.Time) {
 		}
 		m.byName[name] = kept
 	}
-	m.runs = nil // they may be of dropped segments only
 	m.recount()
 	m.ledger.forget(before)
 }
@@ -51,7 +50,7 @@ func (s *memorySeries) forget(cutMs int64) {
 // recount recomputes the memory of the remaining series, and their hash table.
 func (m *Memory) recount() {
 	clear(m.byHash)
-	m.hint = nil
+	m.hint, m.runs = nil, nil // they may be of dropped series
 	m.series, m.bytes, m.seriesBytes = 0, 0, 0
 
 	// Series share runs, so each run counts once.

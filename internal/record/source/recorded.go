@@ -29,3 +29,15 @@ func (r *Recorded) SetDescription(d recording.Source) {
 
 // Live implements [Source].
 func (r *Recorded) Live() bool { return false }
+
+// RecordedFile is the common part of sources of one file, to be embedded.
+type RecordedFile struct {
+	Recorded
+	File
+}
+
+// OfFile returns the common part of the source of a file. Its description needs no name.
+func OfFile(from File, d recording.Source) *RecordedFile {
+	d.Name = from.Path
+	return &RecordedFile{Recorded: Recorded{desc: d}, File: from}
+}

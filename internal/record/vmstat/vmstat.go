@@ -85,16 +85,10 @@ func headingAt(fields [][]byte) int {
 
 // New prepares a file, which is read later.
 func New(from source.File) source.Source {
-	f := &file{from: from}
-	f.SetDescription(recording.Source{Kind: "vmstat", Name: from.Path})
-	return f
+	return &file{source.OfFile(from, recording.Source{Kind: "vmstat"})}
 }
 
-type file struct {
-	source.Recorded
-
-	from source.File
-}
+type file struct{ *source.RecordedFile }
 
 // Read implements source.Source. It reads the file twice: where lines without a date belong depends
 // on how many there are.
@@ -107,11 +101,11 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 	if first.rows < 2 {
 		return fmt.Errorf("vmstat output %s has %d lines of figures, and the first is the average since boot: record with vmstat -t 1",
-			f.from.Path, first.rows)
+			f.Path, first.rows)
 	}
 
-	place := newPlacer(first, f.from.Modified, opt)
-	out := samples.NewWriter(ctx, w, opt, f.from.Path)
+	place := newPlacer(first, f.Modified, opt)
+	out := samples.NewWriter(ctx, w, opt, f.Path)
 	e := &emitter{w: out, ids: map[string]samples.ID{}}
 
 	lines, err := f.pass(ctx, opt, &reader{opt: opt}, func(x row) error {
@@ -138,7 +132,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 func (f *file) pass(ctx context.Context, opt source.Options, r *reader,
 	visit func(row) error) (*samples.Lines,
 	error) {
-	lines, err := samples.OpenAs(ctx, f.from, opt, isHeading)
+	lines, err := samples.OpenAs(ctx, f.File, opt, isHeading)
 	if err != nil {
 		return nil, fmt.Errorf("vmstat output: %w", err)
 	}

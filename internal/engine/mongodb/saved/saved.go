@@ -50,16 +50,10 @@ func Sniff(head []byte) bool {
 
 // New prepares a file, which is read later.
 func New(from source.File) source.Source {
-	f := &file{from: from}
-	f.SetDescription(recording.Source{Kind: "serverStatus", Name: from.Path, Engine: "mongodb"})
-	return f
+	return &file{source.OfFile(from, recording.Source{Kind: "serverStatus", Engine: "mongodb"})}
 }
 
-type file struct {
-	source.Recorded
-
-	from source.File
-}
+type file struct{ *source.RecordedFile }
 
 // A sample is one document.
 type sample struct {
@@ -71,10 +65,10 @@ type sample struct {
 func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Options) error {
 	all, damage, err := f.samples()
 	if err != nil {
-		return fmt.Errorf("MongoDB status %s: %w", f.from.Path, err)
+		return fmt.Errorf("MongoDB status %s: %w", f.Path, err)
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("MongoDB status %s: %w", f.from.Path,
+		return fmt.Errorf("MongoDB status %s: %w", f.Path,
 			cmp.Or(damage, errors.New("no serverStatus: save it with: mongosh --quiet --eval 'EJSON.stringify(db.serverStatus())'")))
 	}
 
@@ -123,7 +117,7 @@ func (f *file) Read(ctx context.Context, writer recording.Writer, opt source.Opt
 	f.SetDescription(described)
 	writer.Source(described)
 	if damage != nil {
-		writer.Note(recording.Note{Kind: recording.NoteDamage, Source: f.from.Path, File: f.from.Path,
+		writer.Note(recording.Note{Kind: recording.NoteDamage, Source: f.Path, File: f.Path,
 			Text: damage.Error()})
 	}
 
@@ -146,7 +140,7 @@ func hostOnly(host string) string {
 
 // samples returns the documents in order of time, and the first damage.
 func (f *file) samples() (all []sample, damage, err error) {
-	in, err := f.from.Open()
+	in, err := f.Open()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -218,7 +212,7 @@ func (f *file) sample(v any) (s sample, ok bool) {
 		return s, false
 	}
 
-	s = sample{at: f.from.Modified, doc: doc}
+	s = sample{at: f.Modified, doc: doc}
 	status, _ := field(d, "serverStatus").(bson.D)
 	for _, at := range []any{field(d, "start"), field(status, "localTime")} {
 		if at, ok := at.(bson.DateTime); ok && at > 0 && int64(at) <= recording.TimeMaxMs {

@@ -61,16 +61,10 @@ func headings(line string) []string {
 
 // New prepares a file, which is read later.
 func New(from source.File) source.Source {
-	f := &file{from: from}
-	f.SetDescription(recording.Source{Kind: "mongostat", Name: from.Path, Engine: "mongodb"})
-	return f
+	return &file{source.OfFile(from, recording.Source{Kind: "mongostat", Engine: "mongodb"})}
 }
 
-type file struct {
-	source.Recorded
-
-	from source.File
-}
+type file struct{ *source.RecordedFile }
 
 // A row holds one server's figures at one time.
 type row struct {
@@ -83,17 +77,17 @@ type row struct {
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	loc := cmp.Or(opt.Location, time.Local)
 
-	c := &clock{loc: loc, year: f.from.Modified.In(loc).Year()}
+	c := &clock{loc: loc, year: f.Modified.In(loc).Year()}
 	if _, err := f.pass(ctx, opt, func(r row, _ time.Time) error { c.count(r); return nil }); err != nil {
 		return err
 	}
 	if c.rows == 0 {
-		return fmt.Errorf("mongostat output %s has no line of figures: run mongostat 1", f.from.Path)
+		return fmt.Errorf("mongostat output %s has no line of figures: run mongostat 1", f.Path)
 	}
 	// This needs the number of rows, because a line without a date is placed by its distance to the last one.
-	c.begin(f.from.Modified)
+	c.begin(f.Modified)
 
-	out := samples.NewWriter(ctx, w, opt, f.from.Path)
+	out := samples.NewWriter(ctx, w, opt, f.Path)
 	e := &emitter{w: out, host: map[string]time.Time{}}
 	lines, err := f.pass(ctx, opt, func(r row, stamp time.Time) error { return e.add(r, c.at(r, stamp)) })
 	if err != nil {
@@ -118,7 +112,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 func (f *file) pass(ctx context.Context, opt source.Options, visit func(row,
 	time.Time) error) (*samples.Lines,
 	error) {
-	lines, err := samples.Open(ctx, f.from, opt)
+	lines, err := samples.Open(ctx, f.File, opt)
 	if err != nil {
 		return nil, fmt.Errorf("mongostat output: %w", err)
 	}
