@@ -242,12 +242,12 @@ func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Opti
 	// Runs in the wrong order are read one by one, in further passes over the file.
 	runs := sv.runs(ck.order, ck.loc)
 	if runs == nil {
-		err = l.each(ctx, opt, 1, place)
+		_, err = l.each(ctx, opt, 1, place)
 	}
 
 	for _, run := range runs {
 		if err == nil {
-			err = l.each(ctx, opt, 1, func(r *report) error {
+			_, err = l.each(ctx, opt, 1, func(r *report) error {
 				if r.run != run {
 					return nil
 				}
@@ -273,28 +273,23 @@ func (l *log) Read(ctx context.Context, writer recording.Writer, opt source.Opti
 	return nil
 }
 
-// each calls visit for every report of the log. pass is 0 or 1, for progress.
-func (l *log) each(ctx context.Context, opt source.Options, pass int64, visit func(*report) error) error {
-	return l.eachOf(ctx, opt, pass, func(reports) {}, visit)
-}
-
-// eachOf is each, but first passes the reader to start; its findings grow while it reads.
-func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64,
-	start func(reports), visit func(*report) error) error {
+// each calls visit for every report of the log, and returns what reading it has shown. pass is 0 or 1,
+// for progress.
+func (l *log) each(ctx context.Context, opt source.Options, pass int64,
+	visit func(*report) error) (*findings, error) {
 	f, err := l.from.Open()
 	if err != nil {
-		return fmt.Errorf("iostat log: %w", err)
+		return nil, fmt.Errorf("iostat log: %w", err)
 	}
 
 	defer f.Close()
 	count := &counter{r: f}
 	rs := l.reports(count)
-	start(rs)
 
 	for n := 0; ; n++ {
 		if n%1024 == 0 {
 			if err := ctx.Err(); err != nil {
-				return err
+				return nil, err
 			}
 			if opt.Progress != nil {
 				// Both passes together count as one piece of work with twice the bytes.
@@ -304,11 +299,11 @@ func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64,
 
 		r, ok := rs.next()
 		if !ok {
-			return nil
+			return rs.about(), nil
 		}
 
 		if err := visit(r); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

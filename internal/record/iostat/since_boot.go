@@ -24,7 +24,7 @@ func (l *log) readSinceBoot(ctx context.Context, writer recording.Writer, opt so
 	var cpu *[6]float64
 	devices := map[string]rates{}
 	// The last report wins, although all of them should be the same.
-	err := l.each(ctx, opt, 1, func(r *report) error {
+	_, err := l.each(ctx, opt, 1, func(r *report) error {
 		ms, ok := ck.at(sv.withoutPartitions(r))
 		if !ok {
 			return nil

@@ -39,8 +39,7 @@ type survey struct {
 // survey reads the whole log once.
 func (l *log) survey(ctx context.Context, opt source.Options) (*survey, error) {
 	s := &survey{seen: map[string]int{}}
-	var about *findings
-	err := l.eachOf(ctx, opt, 0, func(rs reports) { about = rs.about() }, func(r *report) error {
+	about, err := l.each(ctx, opt, 0, func(r *report) error {
 		s.add(r)
 		return nil
 	})

@@ -417,11 +417,8 @@ func (t *Time) fill(r role, text []byte, sign int) {
 		}
 	case seconds1970:
 		// Fractions are a separate part of the prefix and may have been read before.
-		ns := t.Nanosecond
-		u := time.Unix(int64(number), 0).UTC()
-		t.Year, t.Month, t.Day = u.Date()
-		t.Hour, t.Minute, t.Second = u.Clock()
-		t.Nanosecond, t.HasZone = ns, true
+		*t = Of(time.Unix(int64(number), int64(t.Nanosecond)).UTC())
+		t.HasZone = true
 	}
 }
 

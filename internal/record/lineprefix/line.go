@@ -39,10 +39,9 @@ func Line(line []byte) (at Time, ok bool) {
 	for _, layout := range dateLayouts {
 		if t, err := time.Parse(layout, text); err == nil {
 			zone := t.Location().String()
-			return Time{
-				Year: t.Year(), Month: t.Month(), Day: t.Day(), Hour: t.Hour(), Minute: t.Minute(), Second: t.Second(),
-				HasZone: zone == "UTC" || zone == "GMT",
-			}, true
+			at = Of(t)
+			at.HasZone = zone == "UTC" || zone == "GMT"
+			return at, true
 		}
 	}
 
@@ -56,6 +55,12 @@ func Epoch(field []byte) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return time.UnixMilli(int64(s * 1e3)).UTC(), true
+}
+
+// Of returns the calendar and clock of a time, whose zone stays unknown.
+func Of(t time.Time) Time {
+	return Time{Year: t.Year(), Month: t.Month(), Day: t.Day(), Hour: t.Hour(), Minute: t.Minute(),
+		Second: t.Second(), Nanosecond: t.Nanosecond()}
 }
 
 // In returns the time, in the given location if its zone is unknown.

@@ -229,10 +229,8 @@ func (t *Time) readEpoch(b []byte) ([]byte, bool) {
 	if !ok || len(b) > 0 && b[0] >= '0' && b[0] <= '9' {
 		return b, false
 	}
-	b, t.Nanosecond = fraction(b)
-	u := time.Unix(int64(s), 0).UTC()
-	t.Year, t.Month, t.Day = u.Date()
-	t.Hour, t.Minute, t.Second = u.Clock()
+	b, ns := fraction(b)
+	*t = Of(time.Unix(int64(s), int64(ns)).UTC())
 	t.HasZone = true
 	return b, true
 }

@@ -222,7 +222,7 @@ func parseTime(s string) (at lineprefix.Time) {
 
 // timeOf is a time whose zone is known.
 func timeOf(t time.Time) lineprefix.Time {
-	t = t.UTC()
-	return lineprefix.Time{Year: t.Year(), Month: t.Month(), Day: t.Day(), Hour: t.Hour(), Minute: t.Minute(),
-		Second: t.Second(), Nanosecond: t.Nanosecond(), HasZone: true}
+	at := lineprefix.Of(t.UTC())
+	at.HasZone = true
+	return at
 }

@@ -62,12 +62,10 @@ func redisTime(m [][]byte) (at lineprefix.Time, ok bool) {
 		return at, false
 	}
 
-	at = lineprefix.Time{Month: t.Month(), Day: t.Day(), Hour: t.Hour(), Minute: t.Minute(), Second: t.Second(),
-		Nanosecond: t.Nanosecond()}
-	if len(m[3]) > 0 {
-		at.Year = t.Year()
+	at = lineprefix.Of(t)
+	if len(m[3]) == 0 {
+		at.Year = 0
 	}
-
 	return at, true
 }
 
