@@ -144,7 +144,7 @@ func (s *splitter) readLine() (line []byte, at int64) {
 
 	if err != nil {
 		s.err = err
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return nil, at
 		}
 		if len(b) > 0 && !bytes.Equal(b, eofLine) {

@@ -117,7 +117,11 @@ func (k Kind[T]) send(ctx context.Context, c *Client, verb string, r *rest.Reque
 	if !k.namespaced {
 		namespace = ""
 	}
-	return nil, c.explain(verb, k.String(), namespace, strings.Join(name[:min(1, len(name))], ""), err)
+	object := ""
+	if len(name) > 0 {
+		object = name[0]
+	}
+	return nil, c.explain(verb, k.String(), namespace, object, err)
 }
 
 // asJSON marks the body of a request as JSON.

@@ -168,7 +168,8 @@ func parse(text []byte) ([]stream, error) {
 			return nil, fmt.Errorf("its series: %w: save it again", jsonerror.Explain(nil, err))
 		}
 		for _, s := range vector {
-			out = append(out, stream{recording.LabelsOf(s.Metric), []model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})
+			out = append(out, stream{recording.LabelsOf(s.Metric),
+				[]model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})
 		}
 	default:
 		return nil, fmt.Errorf("the result is a %.20q: want a matrix (query_range) or a vector (query)",

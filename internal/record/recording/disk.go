@@ -97,8 +97,8 @@ func (d *Disk) Append(ctx context.Context, batch *Batch) error {
 	runs := &batchRuns{m: d.live, times: batch.TimesMs}
 	for i, s := range d.batch {
 		if s == nil {
-			d.live.drop(&d.live.over, batch.Columns[i].Labels.Get(labels.MetricName), len(batch.TimesMs), batch.TimesMs[0],
-				batch.TimesMs[len(batch.TimesMs)-1])
+			d.live.drop(&d.live.over, batch.Columns[i].Labels.Get(labels.MetricName), len(batch.TimesMs),
+				batch.TimesMs[0], batch.TimesMs[len(batch.TimesMs)-1])
 			continue
 		}
 		d.live.appendColumn(s, batch.TimesMs, batch.Columns[i].Values, runs)

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// lockDir takes the lock of a folder, which shows that a process is writing to it, or fails if another process
-// has it. The lock is on the folder itself, so it leaves no file behind and ends when the returned file is
-// closed, or with the process in any case.
+// lockDir takes the lock of a folder, which shows that a process is writing to it, or fails if another
+// process has it. The lock is on the folder itself, so it leaves no file behind and ends when the returned
+// file is closed, or with the process in any case.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -121,7 +121,8 @@ func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, e
 
 // series lists the matching series, from the server's index. If there are too many, it returns the
 // error tooMany.
-func (r *Server) series(ctx context.Context, match []string, tooMany error) (sets []model.LabelSet, err error) {
+func (r *Server) series(ctx context.Context, match []string, tooMany error) (sets []model.LabelSet,
+	err error) {
 	err = r.call(ctx, func(ctx context.Context) error {
 		var warnings v1.Warnings
 		sets, warnings, err = r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To,
