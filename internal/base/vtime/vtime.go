@@ -107,6 +107,15 @@ type node struct {
 // Now returns the instant of the event being handled.
 func (c *Clock) Now() Instant { return c.now }
 
+// Pending returns the number of pending events.
+func (c *Clock) Pending() int {
+	n := len(c.sorted) - c.next + c.near + len(c.heap)
+	for _, l := range c.lines {
+		n += l.n
+	}
+	return n
+}
+
 // At schedules h.Fire(at, arg). An instant in the past means now, after everything already
 // scheduled for now.
 func (c *Clock) At(at Instant, h Handler, arg uint64) {

@@ -14,6 +14,7 @@ package timeline
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -184,7 +185,7 @@ func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float
 func (g Grid) Gauge(pts []promql.FPoint) []float64 { return g.gauge(pts, newSpacing(pts)) }
 
 func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
-	out := nans(g.N)
+	out := slices.Repeat([]float64{math.NaN()}, g.N)
 	for i, p := range pts {
 		until := p.T + max(sp.medianMs, 1)*5/2
 		if i+1 < len(pts) {
