@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -104,3 +105,6 @@ func appOf(cmd *cobra.Command) *app {
 	}
 	return a
 }
+
+// say writes a line on stderr.
+func (a *app) say(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }

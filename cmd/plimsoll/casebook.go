@@ -19,14 +19,9 @@ func newCasebookCommand(a *app) *cobra.Command {
 	var output choice
 	noPlan := false
 	cmd := &cobra.Command{
-		Use:  "casebook [CASE]",
-		Args: needArgs(0, 1, ""),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return casebook.Names(), cobra.ShellCompDirectiveDefault
-		},
+		Use:               "casebook [CASE]",
+		Args:              needArgs(0, 1, ""),
+		ValidArgsFunction: upTo(1, cobra.FixedCompletions(casebook.Names(), cobra.ShellCompDirectiveDefault)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Other commands list with this word. A folder of that name is a case.
 			if len(args) == 0 || args[0] == "list" && !isFolder("list") {
@@ -94,9 +89,8 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 		return err
 	}
 
-	t := &tally{}
+	t, stop := a.progress()
 	t.setStage("simulating", 0, len(c.Variants))
-	stop := a.meter(t).show()
 	w, err := casebook.Run(ctx, c, casebook.Options{
 		Engines: a.deployments(), Pack: pack(),
 		Series: output.value == asPage, NoPlan: noPlan, Stage: t.setStage,

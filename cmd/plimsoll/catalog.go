@@ -96,12 +96,8 @@ func newCatalogListCommand(env *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:  "list [volumes|instances]",
 		Args: needArgs(0, 1, ""),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return []string{"volumes", "instances"}, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: upTo(1, cobra.FixedCompletions([]string{"volumes", "instances"},
+			cobra.ShellCompDirectiveNoFileComp)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			what := "volumes"
 			if len(args) == 1 {
@@ -132,8 +128,6 @@ func newCatalogListCommand(env *app) *cobra.Command {
 	cmd.Flags().Int64Var(&filter.minIOPS, "min-iops",
 		0, "only what can have this many IOPS; for instances, without a burst")
 	cmd.Flags().StringVar(&filter.like, "like", "", "only names that contain this")
-	complete(cmd, "min-iops")
-	complete(cmd, "like")
 
 	return cmd
 }

@@ -69,8 +69,8 @@ func importCatalog(env *app, files []string, to string, output choice) error {
 
 	// All files are written together, so an error in one of them changes nothing.
 	if err := store.Write(to); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing was stored: %w", err),
-			hint: "set $PLIMSOLL_CATALOG, or give --out, with a file that you can write"}
+		return failf(exitFailure, "set $PLIMSOLL_CATALOG, or give --out, with a file that you can write",
+			"catalog import: nothing was stored: %w", err)
 	}
 
 	if err := env.showList(output, all, results.Import(all)); err != nil || output.value == "json" {

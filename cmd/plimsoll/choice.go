@@ -60,17 +60,7 @@ func addEngineChoice[P any](cmd *cobra.Command, c *choice, help string, able []d
 	addChoice(cmd, c, "engine", "", help, keys...)
 }
 
-// complete offers the shell a flag's words. Without words it offers what flags of this name accept
-// everywhere, or nothing instead of file names.
+// complete offers the shell a flag's words.
 func complete(cmd *cobra.Command, flag string, words ...string) {
-	offer := sharedCompletions[flag]
-	if offer == nil || len(words) > 0 {
-		offer = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return words, cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	err := cmd.RegisterFlagCompletionFunc(flag, offer)
-	if err != nil {
-		panic(err) // the flag does not exist: a bug that every run would hit
-	}
+	offer(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

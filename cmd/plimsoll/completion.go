@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
@@ -58,11 +59,52 @@ func sourcesOr(first completer) completer {
 	}
 }
 
-// sharedCompletions are for flags that accept the same values in every verb.
-var sharedCompletions = map[string]completer{
+// flagCompletions are what the shell offers for flags, by name and, if verbs differ, with the verb before
+// it. It offers nothing for the others, unless their command has words for them.
+var flagCompletions = map[string]completer{
 	"set":     completeSet,
 	"compare": completeCompare,
-	"region":  completeRegion,
+	"region":  cobra.FixedCompletions([]string{catalog.Region}, cobra.ShellCompDirectiveNoFileComp),
+	"tz":      cobra.FixedCompletions([]string{"UTC", "Local"}, cobra.ShellCompDirectiveNoFileComp),
+
+	"data": folders, "images": folders, "mount": folders, "out": folders, "path": folders,
+	"catalog import out": anyFile, "export out": anyFile, "discover out": scenarioFile, "fit out": scenarioFile,
+	"statefulset": scenarioFile, "site": oneFile("yaml", "yml"),
+	"cacert": anyFile, "cert": anyFile, "in": anyFile, "key": anyFile, "kubeconfig": anyFile, "measured": anyFile,
+	"perfetto": anyFile, "save": anyFile, "web.config.file": anyFile,
+}
+
+var (
+	folders      = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	anyFile      = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	scenarioFile = cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt)
+)
+
+// completeFlags completes the flags of every command below root. Without it, the shell offers file names
+// for numbers and times.
+func completeFlags(root *cobra.Command) {
+	for _, c := range everyBelow(root) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, done := c.GetFlagCompletionFunc(f.Name); done || f.Value.Type() == "bool" {
+				return
+			}
+			offered := flagCompletions[verb(c)+" "+f.Name]
+			if offered == nil {
+				offered = flagCompletions[f.Name]
+			}
+			if offered == nil {
+				offered = cobra.NoFileCompletions
+			}
+			offer(c, f.Name, offered)
+		})
+	}
+}
+
+// offer sets what the shell offers for a flag.
+func offer(cmd *cobra.Command, flag string, words completer) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, words); err != nil {
+		panic(err) // the flag does not exist: a bug that every run would hit
+	}
 }
 
 // completeSet completes a scenario's keys one level at a time, then offers values.

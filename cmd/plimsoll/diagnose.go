@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -90,8 +89,6 @@ func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 		0, "show this incident in full, by its number in the list; 0: the most harmful one, and all in a list")
 	cmd.Flags().DurationVar(&o.slowFrom, "slow-from",
 		0, "mean latency from which an interval counts as stalled, such as 20ms (default: relative to the usual latency)")
-	complete(cmd, "incident")
-	complete(cmd, "slow-from")
 	o.bought = true
 	o.volumeOptions.AddFlags(cmd, "")
 	o.sourceOptions.AddFlags(cmd)
@@ -113,23 +110,8 @@ func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.T
 			"diagnose the database on its own to see its incidents", "--incident does not go with --prometheus")
 	}
 
-	if err := o.volumeOptions.Validate(); err != nil {
-		return err
-	}
-
-	if err := o.trace.Validate(cmd); err != nil {
-		return err
-	}
-
-	if err := o.fleet.Validate(cmd.Flags().Changed, args); err != nil {
-		return err
-	}
-
-	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
-		return err
-	}
-
-	return o.display.Validate(cmd)
+	return cmp.Or(o.volumeOptions.Validate(), o.trace.Validate(cmd), o.fleet.Validate(cmd.Flags().Changed, args),
+		o.sourceOptions.Validate(cmd, args, now), o.display.Validate(cmd))
 }
 
 // Run reads the sources, diagnoses and reports.
@@ -160,12 +142,7 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	}
 
 	// The report is written first: what was sampled before the signal is still useful.
-	if ctx.Err() != nil {
-		return &failure{code: exitInterrupted,
-			err: errors.New("interrupted; this diagnosis covers what was sampled until then")}
-	}
-
-	return o.verdict(r)
+	return cmp.Or(partial(ctx, "this diagnosis covers"), o.verdict(r))
 }
 
 // write writes a diagnosis in the format that was requested.
@@ -207,15 +184,14 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, env *app, args []string)
 	o.lookback = judgedLookback
 
 	// Tracing observes this machine's kernel, so there must be something to sample meanwhile.
-	if o.trace.asked() && !slices.ContainsFunc(inputs,
-		func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
+	if o.trace.asked() && !slices.ContainsFunc(inputs, input.live) {
 		return nil,
 			usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source, not a recording")
 	}
 
 	var live []string
 	for i, in := range inputs {
-		if in.Reader == nil && in.Source.Live() && len(inputs) == len(args) {
+		if in.live() && len(inputs) == len(args) {
 			live = append(live, args[i])
 		}
 	}
@@ -239,11 +215,8 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, env *app, args []string)
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
 	// still diagnosed. A second signal ends the program immediately.
 	interrupted := ctx.Err()
-	if interrupted != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = afterReading(ctx)
-		defer cancel()
-	}
+	ctx, cancel := afterReading(ctx)
+	defer cancel()
 
 	if err := o.volumeOptions.apply(ctx, readers); err != nil {
 		return nil, err
@@ -309,11 +282,5 @@ func (o *diagnoseOptions) failOnSeverity(found []diagnose.Severity) error {
 		word = "finding"
 	}
 
-	return &failure{code: exitFindings,
-		err: fmt.Errorf("%d %s of severity %s or worse (--fail-on)", n, word, o.failOn.value)}
-}
-
-// meter returns a meter that shows a tally on stderr.
-func (a *app) meter(t *tally) *meter {
-	return &meter{tally: t, out: a.stderr, now: a.now, ascii: !a.unicode()}
+	return failf(exitFindings, "", "%d %s of severity %s or worse (--fail-on)", n, word, o.failOn.value)
 }

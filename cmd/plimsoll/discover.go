@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/discover"
-	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/record/kubeclient"
 )
@@ -25,11 +22,6 @@ func (o *clusterOptions) AddFlags(cmd *cobra.Command, of string) {
 	f.StringVar(&o.Context, "context", "", of+"the kubeconfig's context (default: its current one)")
 	f.StringVarP(&o.Namespace, "namespace", "n", "", of+
 		"the namespace, if the address has none (default: the context's)")
-	complete(cmd, "context")
-	complete(cmd, "namespace")
-	if err := cmd.MarkFlagFilename("kubeconfig"); err != nil {
-		panic(err) // the flag was just added
-	}
 }
 
 // given reports whether any of the flags was.
@@ -87,13 +79,6 @@ func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
 	o.clusterOptions.AddFlags(cmd, "")
 
-	for _, name := range []string{"container", "claim", "name"} {
-		complete(cmd, name)
-	}
-
-	if err := cmd.MarkFlagFilename("out", "yaml", "yml", "json"); err != nil {
-		panic(err) // the flag was just added
-	}
 }
 
 // Run reads the cluster and writes the scenario.
@@ -124,44 +109,26 @@ func (o *discoverOptions) Run(ctx context.Context, env *app, address string) err
 
 	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
 	if _, err := env.language().Parse(found.Name, text, nil); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("the scenario is not valid:\n%w", err),
-			hint: "plimsoll discover -o json prints the values"}
+		return failf(exitFailure, "plimsoll discover -o json prints the values", "the scenario is not valid:\n%w",
+			err)
 	}
 
-	to := *env
-	var file *safefile.File
-	if o.out != "" {
-		// Create the file before printing, so that an existing one is never overwritten.
-		file, err = safefile.Create(o.out, safefile.Options{New: true})
-		if errors.Is(err, fs.ErrExist) {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),
-				hint: "name another file"}
+	err = env.toFile(o.out, false, "name another file", func(a *app) error {
+		if o.output.value == "json" {
+			return a.show(o.output, found, nil)
 		}
-		if err != nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
-				hint: "name a file that you can write"}
-		}
-		to.stdout = stream{Writer: file}
-	}
-
-	if o.output.value == "json" {
-		err = to.show(o.output, found, nil)
-	} else {
-		_, err = to.stdout.Write(text)
-	}
-
-	if file != nil {
-		if err != nil {
-			return errors.Join(err, file.Discard())
-		}
-		err = file.Commit()
+		_, err := a.stdout.Write(text)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 
 	for _, r := range found.Remarks {
 		fmt.Fprintf(env.stderr, "plimsoll: note: %s\n", printable(r))
 	}
 
-	return err
+	return nil
 }
 
 // claimsOf reads the claim templates of volumes: data=db-storage.

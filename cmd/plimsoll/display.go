@@ -47,7 +47,6 @@ func (l *layout) AddFlags(cmd *cobra.Command) {
 		"; 0: the terminal's width, at most "+strconv.Itoa(widest))
 	cmd.Flags().BoolVar(&l.ascii, "ascii",
 		false, "use only 7-bit characters (default: if the locale is not UTF-8)")
-	complete(cmd, "width")
 }
 
 func (l *layout) Validate(cmd *cobra.Command) error {

@@ -40,9 +40,8 @@ func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, wh
 		holds = "the sources hold"
 	}
 
-	return &failure{code: exitFailure, hint: o.insteadOf(s),
-		err: fmt.Errorf("%s: the requested time is %s, and %s %s", what, o.moments(o.fromAt, o.toAt), holds,
-			o.moments(s.from, s.to))}
+	return failf(exitFailure, o.insteadOf(s), "%s: the requested time is %s, and %s %s", what,
+		o.moments(o.fromAt, o.toAt), holds, o.moments(s.from, s.to))
 }
 
 // insteadOf suggests another time. Relative times such as -2h count from now, but a user who gives
@@ -120,7 +119,7 @@ func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spa
 		if _, costs := in.Source.(source.Charged); costs {
 			return errEndless // whatever time is asked for
 		}
-		if in.Source != nil && in.Source.Live() || in.Reader != nil && in.Describe().Kind == "prometheus" {
+		if in.live() || in.Reader != nil && in.Describe().Kind == "prometheus" {
 			return errEndless
 		}
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -49,7 +48,7 @@ func newEmitCommand(a *app) *cobra.Command {
 				return err
 			}
 			if cmd.Flags().Changed("move-log") {
-				return o.runMove(cmd.Context(), a)
+				return o.runMove(a)
 			}
 			return o.Run(cmd.Context(), a, args[0])
 		},
@@ -94,18 +93,6 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
 	o.addMoveFlags(cmd)
 	complete(cmd, "target", emitTargetNames()...)
-
-	for _, name := range []string{"set", "container", "claim"} {
-		complete(cmd, name)
-	}
-
-	for _, err := range []error{cmd.MarkFlagDirname("out"),
-		cmd.MarkFlagDirname("data"), cmd.MarkFlagDirname("mount"),
-		cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
-		if err != nil {
-			panic(err) // the flags were just added
-		}
-	}
 
 	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
 }
@@ -306,7 +293,7 @@ func asEmitFailure(err error) error {
 	case errors.As(err, &input) && input.Unmet:
 		return &failure{code: exitFindings, err: err, hint: input.Next}
 	case errors.As(err, &input):
-		return &failure{code: exitUsage, err: fmt.Errorf("emit: %w", err), hint: input.Next}
+		return failf(exitUsage, input.Next, "emit: %w", err)
 	case errors.As(err, &problems):
 		return &failure{code: exitUsage, err: err, hint: problems.Hint()}
 	}
@@ -316,34 +303,12 @@ func asEmitFailure(err error) error {
 // readInput reads a file, at most one byte more than it may have. A pipe may never end, so the read
 // can be interrupted.
 func readInput(ctx context.Context, path string, most int64) ([]byte, error) {
-	type read struct {
-		text []byte
-		err  error
-	}
-
-	// The buffer lets the goroutine end after an interrupt.
-	done := make(chan read, 1)
-	go func() {
+	return unlessInterrupted(ctx, func() ([]byte, error) {
 		f, err := os.Open(path)
 		if err != nil {
-			done <- read{err: err}
-			return
+			return nil, err
 		}
-
 		defer f.Close()
-		if info, err := f.Stat(); err == nil && info.IsDir() {
-			done <- read{err: &fs.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}}
-			return
-		}
-
-		text, err := io.ReadAll(io.LimitReader(f, most+1))
-		done <- read{text, err}
-	}()
-
-	select {
-	case r := <-done:
-		return r.text, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+		return io.ReadAll(io.LimitReader(f, most+1))
+	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,6 @@ func (o *emitOptions) addMoveFlags(cmd *cobra.Command) {
 	f.StringVar(&o.move.Filesystem, "filesystem", "xfs", "with --move-log: xfs or ext4")
 	complete(cmd, "move-log", movers...)
 	complete(cmd, "filesystem", "xfs", "ext4")
-	complete(cmd, "unit")
 }
 
 // validateMove checks the flags of --move-log, and that no flag for a scenario is given with it.
@@ -60,7 +58,7 @@ func (o *emitOptions) validateMove(cmd *cobra.Command, args []string) error {
 }
 
 // runMove writes the scripts that move a log.
-func (o *emitOptions) runMove(_ context.Context, a *app) error {
+func (o *emitOptions) runMove(a *app) error {
 	files, err := emit.MoveFiles(a.deployments(), o.move)
 	if err != nil {
 		return asEmitFailure(err)

@@ -64,7 +64,6 @@ func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file of --out")
 	cmd.Flags().StringArrayVar(&o.match, "match",
 		nil, `only series that this selects: 'node_disk_io_time_seconds_total{device="sda"}' (repeatable)`)
-	complete(cmd, "match")
 	o.sourceOptions.AddFlags(cmd)
 	to := cmd.Flags().Lookup("to")
 	to.Value = formatOrTime{&o.format, &o.to}
@@ -112,8 +111,7 @@ func (o *exportOptions) Run(ctx context.Context, env *app, args []string) error 
 	}
 
 	defer done()
-	t := &tally{}
-	stop := env.meter(t).show()
+	t, stop := env.progress()
 	defer stop()
 	exporting, cancel := afterReading(ctx)
 	defer cancel()

@@ -46,10 +46,13 @@ func (f *failure) Unwrap() error { return f.err }
 // Hint returns the suggested next step.
 func (f *failure) Hint() string { return f.hint }
 
-// usagef returns an error in the command line, with a hint ("" for the command's help).
-func usagef(hint, format string, args ...any) error {
-	return &failure{code: exitUsage, hint: hint, err: fmt.Errorf(format, args...)}
+// failf returns an error with an exit code and a hint, which may be empty.
+func failf(code int, hint, format string, args ...any) error {
+	return &failure{code: code, hint: hint, err: fmt.Errorf(format, args...)}
 }
+
+// usagef returns an error in the command line, with a hint ("" for the command's help).
+func usagef(hint, format string, args ...any) error { return failf(exitUsage, hint, format, args...) }
 
 // hinted is implemented by errors of any package that can suggest a next step.
 type hinted interface{ Hint() string }

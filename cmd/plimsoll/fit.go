@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/fit"
-	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/results"
@@ -48,10 +46,6 @@ func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
 	f.BoolVar(&o.force, "force", false, "overwrite the file of --out")
 	o.addReading(cmd, "")
-	complete(cmd, "name")
-	if err := cmd.MarkFlagFilename("out", "yaml", "yml", "json"); err != nil {
-		panic(err) // the flag was just added
-	}
 }
 
 // addReading adds the flags that say what to read and how to understand it; of says in the help what
@@ -74,10 +68,7 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 
 // validateReading checks what addReading adds.
 func (o *fitOptions) validateReading(cmd *cobra.Command, args []string, now time.Time) error {
-	if err := o.volumeOptions.Validate(); err != nil {
-		return err
-	}
-	return o.sourceOptions.Validate(cmd, args, now)
+	return cmp.Or(o.volumeOptions.Validate(), o.sourceOptions.Validate(cmd, args, now))
 }
 
 // Run reads the sources, fits, and writes the scenario.
@@ -99,11 +90,13 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 
 	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
 	if _, err := fitted.Scenario(a.language()); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("the fitted scenario is not valid:\n%w", err),
-			hint: "plimsoll fit -o json prints the values; --from and --to choose another period"}
+		return failf(exitFailure, "plimsoll fit -o json prints the values; --from and --to choose another period",
+			"the fitted scenario is not valid:\n%w", err)
 	}
 
-	if err := o.write(a, fitted, fitted.YAML()); err != nil {
+	err = a.toFile(o.out, o.force, "--force overwrites it",
+		func(a *app) error { return o.print(a, fitted, fitted.YAML()) })
+	if err != nil {
 		return err
 	}
 
@@ -111,37 +104,7 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
 
-	if ctx.Err() != nil {
-		return &failure{code: exitInterrupted,
-			err: errors.New("interrupted; this scenario covers what was sampled until then")}
-	}
-
-	return nil
-}
-
-func (o *fitOptions) write(a *app, fitted *fit.Fitted, text []byte) error {
-	to := *a
-	if o.out != "" {
-		f, err := safefile.Create(o.out, safefile.Options{New: !o.force})
-		if errors.Is(err, fs.ErrExist) {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),
-				hint: "--force overwrites it"}
-		}
-
-		if err != nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
-				hint: "name a file that you can write"}
-		}
-
-		to.stdout = stream{Writer: f}
-		if err := o.print(&to, fitted, text); err != nil {
-			return errors.Join(err, f.Discard())
-		}
-
-		return f.Commit()
-	}
-
-	return o.print(&to, fitted, text)
+	return partial(ctx, "this scenario covers")
 }
 
 func (o *fitOptions) print(a *app, fitted *fit.Fitted, text []byte) error {
@@ -166,8 +129,7 @@ func asFitFailure(err error) error {
 
 // fit reads the sources and fits the scenario, with progress on stderr.
 func (o *fitOptions) fit(ctx context.Context, env *app, args []string) (*fit.Fitted, error) {
-	t := &tally{}
-	stop := env.meter(t).show()
+	t, stop := env.progress()
 	defer stop()
 	opt := fit.Options{Pack: pack(), Engines: engine.All().Fits(), Catalog: env.catalog,
 		From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders,
@@ -186,11 +148,8 @@ func (o *fitOptions) fit(ctx context.Context, env *app, args []string) (*fit.Fit
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
 	// still fitted.
 	interrupted := ctx.Err()
-	if interrupted != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = afterReading(ctx)
-		defer cancel()
-	}
+	ctx, cancel := afterReading(ctx)
+	defer cancel()
 
 	if err := o.volumeOptions.apply(ctx, in); err != nil {
 		return nil, err

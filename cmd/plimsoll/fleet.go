@@ -56,10 +56,6 @@ func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
 	addHeader(cmd, &o.headers)
 	inGroup(cmd, fleetFlags, "force", "header")
 
-	for _, name := range []string{"prometheus", "cluster", "parallel"} {
-		complete(cmd, name)
-	}
-
 	complete(cmd, "by", "cluster", "namespace,pod", "cluster,host", "host", "instance", "job")
 }
 
@@ -151,8 +147,7 @@ func (o *fleetOptions) run(ctx context.Context, env *app, diagnosis *diagnoseOpt
 		return err
 	}
 
-	t := &tally{}
-	stop := env.meter(t).show()
+	t, stop := env.progress()
 	defer stop()
 	t.setStage("listing databases", 0, 0)
 
@@ -197,8 +192,7 @@ func (o *fleetOptions) run(ctx context.Context, env *app, diagnosis *diagnoseOpt
 
 	// The report is written first: it covers the databases read so far.
 	if r.Interrupted {
-		return &failure{code: exitInterrupted,
-			err: fmt.Errorf("interrupted; this diagnosis covers %d of %d databases", r.Read, r.Found)}
+		return failf(exitInterrupted, "", "interrupted; this diagnosis covers %d of %d databases", r.Read, r.Found)
 	}
 
 	return diagnosis.failOnSeverity(severities(r))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -36,7 +35,6 @@ func (o *pushOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.added, "label",
 		nil, "with --remote-write, a label for every series that does not have it: cluster=prod-17 (repeatable)")
 	addHeader(cmd, &o.headers)
-	complete(cmd, "remote-write")
 	complete(cmd, "label", "cluster=", "instance=")
 }
 
@@ -70,31 +68,25 @@ func (o *pushOptions) dial(ctx context.Context, src *sourceOptions) (*recording.
 	return recording.NewPusher(ctx, o.url, opt)
 }
 
-// A both writes to two writers. The first may be nil.
+// A both writes to two writers.
 type both struct {
 	first, second recording.Writer
 }
 
 func (w both) Append(ctx context.Context, b *recording.Batch) error {
-	if w.first != nil {
-		if err := w.first.Append(ctx, b); err != nil {
-			return err
-		}
+	if err := w.first.Append(ctx, b); err != nil {
+		return err
 	}
 	return w.second.Append(ctx, b)
 }
 
 func (w both) Note(n recording.Note) {
-	if w.first != nil {
-		w.first.Note(n)
-	}
+	w.first.Note(n)
 	w.second.Note(n)
 }
 
 func (w both) Source(s recording.Source) {
-	if w.first != nil {
-		w.first.Source(s)
-	}
+	w.first.Source(s)
 	w.second.Source(s)
 }
 
@@ -111,8 +103,7 @@ func (w live) Append(ctx context.Context, b *recording.Batch) error {
 
 // runPush pushes sources to a receiver, and also records them in --out if given.
 func (o *recordOptions) runPush(ctx context.Context, env *app, args []string) error {
-	counts := &tally{}
-	stop := env.meter(counts).show()
+	counts, stop := env.progress()
 	defer stop()
 
 	inputs, err := o.open(ctx, env, args)
@@ -148,9 +139,8 @@ func (o *recordOptions) runPush(ctx context.Context, env *app, args []string) er
 	// Interrupting a push to a receiver that never accepted anything is a failure, not a short
 	// push.
 	if interrupted && counted.samples > 0 && pusher.Sent()+counted.pushed == 0 {
-		silent := &failure{code: exitFailure,
-			err:  fmt.Errorf("nothing was pushed: %s accepted nothing until the interruption", pusher.Name()),
-			hint: "check its address, and its log"}
+		silent := failf(exitFailure, "check its address, and its log",
+			"nothing was pushed: %s accepted nothing until the interruption", pusher.Name())
 		return errors.Join(closeKept(), silent)
 	}
 
@@ -188,7 +178,7 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, pusher *rec
 	var pastInto []recording.Writer
 	for i, in := range inputs {
 		switch {
-		case in.Reader == nil && in.Source.Live():
+		case in.live():
 			lives[i] = in
 		case in.Reader == nil:
 			files[i] = in
@@ -260,8 +250,8 @@ func (o *recordOptions) pushBeside(ctx context.Context, lives []input, keep reco
 	lost, why := q.end(limit)
 	w.pushed += steady.Sent()
 	if lost > 0 || why != nil {
-		err = errors.Join(err, &failure{code: exitFailure,
-			err: fmt.Errorf("%d samples were not pushed: %w", lost, why), hint: o.out + " has all of them"})
+		err = errors.Join(err, failf(exitFailure, o.out+" has all of them", "%d samples were not pushed: %w",
+			lost, why))
 	}
 
 	return err
@@ -285,7 +275,10 @@ func (o *recordOptions) spool(ctx context.Context, files []input, keep recording
 	s := &spool{dir: dir}
 	disk, err := recording.Create(dir, recording.DiskOptions{})
 	if err == nil {
-		to := both{keep, disk}
+		to := recording.Writer(disk)
+		if keep != nil {
+			to = both{keep, disk}
+		}
 		err = errors.Join(o.readAll(ctx, files, nil, t, labelled(l, to)), disk.Close())
 	}
 

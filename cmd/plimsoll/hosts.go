@@ -20,8 +20,8 @@ func parseHosts(values, args []string) (hostNames, error) {
 			return nil, usagef("for example --host iostat.log=db-1", "--host %q: want SOURCE=NAME", address.Public(v))
 		}
 		name, host := v[:i], v[i+1:]
-		if err := checkArgument(name, args); err != nil {
-			return nil, usagef(err.Error(), "--host %s: there is no source %q", host, address.Public(name))
+		if err := checkArgument("--host "+host, name, args); err != nil {
+			return nil, err
 		}
 		out[name] = host
 	}
@@ -49,24 +49,16 @@ func (h hostNames) of(inputs []input) map[string]string {
 	return out
 }
 
-// checkArgument refuses a name that matches no argument, neither an argument itself nor its last element. The
-// error lists the arguments.
-func checkArgument(name string, args []string) error {
-	for _, s := range args {
+// checkArgument refuses a flag for a name that matches no argument, neither an argument itself nor its last
+// element. The hint lists the arguments.
+func checkArgument(flag, name string, args []string) error {
+	called := make([]string, len(args))
+	for i, s := range args {
 		if name == s || name == filepath.Base(s) {
 			return nil
 		}
-	}
-	called := make([]string, len(args))
-	for i, s := range args {
 		called[i] = address.Public(s)
 	}
-	return unknownArgument(called)
-}
-
-// unknownArgument lists the existing arguments.
-type unknownArgument []string
-
-func (e unknownArgument) Error() string {
-	return "name it as on the command line: " + strings.Join(e, ", ")
+	return usagef("name it as on the command line: "+strings.Join(called, ", "), "%s: there is no source %q", flag,
+		address.Public(name))
 }

@@ -54,9 +54,6 @@ func (o *initOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.p99, "p99", "", "the latency that 99 % of the writes must not exceed: 20ms (default: the engine's example)")
 	addChoice(cmd, &o.on, "platform", "", "the cloud whose machine and volume to begin with", starter.CloudNames()...)
 	f.BoolVar(&o.force, "force", false, "overwrite the file")
-	for _, name := range []string{"writes", "document", "p99"} {
-		complete(cmd, name)
-	}
 }
 
 // Validate reads the flags.
@@ -126,11 +123,11 @@ func (o *initOptions) write(a *app, file string, text []byte) error {
 	case err == nil && !info.Mode().IsRegular():
 		return usagef("name another file", "init: %s is not a regular file", printable(file))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return &failure{code: exitFailure, err: fmt.Errorf("init: %w", err)}
+		return failf(exitFailure, "", "init: %w", err)
 	}
 
 	if err := safefile.Write(file, text, safefile.Options{}); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("init: %w", err)}
+		return failf(exitFailure, "", "init: %w", err)
 	}
 
 	// The scenario is in a file, so stdout has no data: a file that the shell redirects to stays empty.

@@ -28,6 +28,27 @@ func partial(ctx context.Context, what string) error {
 	if !interrupted(ctx) {
 		return ctx.Err()
 	}
-	return &failure{code: exitInterrupted,
-		err: errors.New("interrupted; " + what + " what was sampled until then")}
+	return failf(exitInterrupted, "", "interrupted; %s what was sampled until then", what)
+}
+
+// unlessInterrupted returns what f does, or the end of ctx: a pipe that is opened or read may block forever.
+func unlessInterrupted[T any](ctx context.Context, f func() (T, error)) (out T, err error) {
+	type result struct {
+		value T
+		err   error
+	}
+
+	// The buffer lets the goroutine end after an interrupt.
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return out, ctx.Err()
+	}
 }

@@ -66,8 +66,7 @@ func (a *app) keptAs(arg string) string {
 // live source, or no place: a diagnosis does not depend on it.
 func keepLive(ctx context.Context, a *app, inputs []input, readers []recording.Reader) string {
 	folder := keptFolder(a.getenv)
-	live := slices.ContainsFunc(inputs, func(in input) bool { return in.Reader == nil && in.Source.Live() })
-	if !live || folder == "" {
+	if !slices.ContainsFunc(inputs, input.live) || folder == "" {
 		return ""
 	}
 
@@ -99,7 +98,7 @@ func keep(ctx context.Context, path string, inputs []input, readers []recording.
 	}
 
 	for i, in := range inputs {
-		if err == nil && in.Reader == nil && in.Source.Live() {
+		if err == nil && in.live() {
 			err = copyReader(ctx, readers[i], disk, time.Time{}, time.Time{}, &tally{})
 		}
 	}

@@ -64,11 +64,6 @@ func (o *labOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (repeatable)")
 	f.StringVar(&o.images, "images", "", "store the images as files in this folder instead of in memory")
 	addChoice(cmd, &o.filesystem, "filesystem", "", "override the scenario's file system", "ext4", "xfs")
-	complete(cmd, "set")
-
-	if err := cmd.MarkFlagDirname("images"); err != nil {
-		panic(err) // the flag was just added
-	}
 
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string,
 		cobra.ShellCompDirective) {
@@ -93,8 +88,7 @@ func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 	sc, err := f.ParseVolumes(o.sets)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("these volumes cannot be mounted:\n%w", err),
-			hint: problems.Hint()}
+		return nil, failf(exitUsage, problems.Hint(), "these volumes cannot be mounted:\n%w", err)
 	}
 
 	if err != nil {
@@ -115,15 +109,14 @@ func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 // start mounts what a file describes; dir "" means a new folder.
 func (o *labOptions) start(ctx context.Context, a *app, file string, f *scenario.File, dir string,
 	detached bool) (*mount.Machine, *mount.Status, error) {
-	t := &tally{}
+	t, stop := a.progress()
 	t.setStage("creating volumes and file systems", 0, 0)
-	stop := a.meter(t).show()
 	defer stop()
 
 	m, err := mount.Start(ctx, mount.Options{
 		File: file, Text: f.Text(), Sets: o.sets, FileSystem: o.filesystem.value, Dir: dir, Images: o.images,
 		Detached: detached,
-		Log:      func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) },
+		Log:      a.say,
 	})
 	if err != nil {
 		return nil, nil, err

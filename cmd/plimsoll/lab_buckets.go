@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,10 +44,6 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (repeatable)")
 	f.BoolVar(&o.verbose, "verbose", false, "show the engine's output on stderr")
 
-	for _, name := range []string{"entries", "sensors", "sustained", "set"} {
-		complete(cmd, name)
-	}
-
 	return cmd
 }
 
@@ -69,7 +64,7 @@ func (o *labBucketsOptions) run(ctx context.Context, env *app) error {
 	}
 
 	if o.verbose {
-		cfg.Log = func(line string) { fmt.Fprintf(env.stderr, "plimsoll: %s\n", printable(line)) }
+		cfg.Log = env.say
 	}
 
 	bench := bucketBench()

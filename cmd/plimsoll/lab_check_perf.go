@@ -51,10 +51,6 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 	f.DurationVar(&o.duration, "for", time.Minute, "how long to run; the engine's own tool takes a minute")
 	f.Uint64Var(&o.seed, "seed", 1, "the random seed")
 
-	for _, name := range []string{"for", "seed"} {
-		complete(cmd, name)
-	}
-
 	return cmd
 }
 
@@ -130,7 +126,7 @@ func (o *checkPerfOptions) Run(ctx context.Context, env *app) error {
 		return err
 	}
 	if !r.Met {
-		return &failure{code: exitFindings, err: errors.New("a criterion was not met")}
+		return failf(exitFindings, "", "a criterion was not met")
 	}
 
 	return nil

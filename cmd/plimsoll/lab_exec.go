@@ -145,7 +145,7 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 			if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 				code = 128 + int(w.Signal())
 			}
-			return &failure{code: code, err: fmt.Errorf("%s: %w", command[0], exit)}
+			return failf(code, "", "%s: %w", command[0], exit)
 		}
 	}
 }

@@ -65,11 +65,6 @@ func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
 	complete(cmd, "server", schemes...)
 	complete(cmd, "database", existing.NamePrefix)
 
-	for _, name := range []string{"cacert", "cert", "key"} {
-		if err := cmd.MarkFlagFilename(name); err != nil {
-			panic(err) // the flag was just added
-		}
-	}
 }
 
 // Validate rejects flags that need a server, or another kind of server.
@@ -209,6 +204,6 @@ func (o *serverOptions) prepare(ctx context.Context, a *app, sc *scenario.Scenar
 	opt.Server = func(*scenario.Scenario) (lab.Server, error) { return server, nil }
 
 	// for example what could not be removed
-	opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
+	opt.Log = a.say
 	return nil
 }

@@ -27,9 +27,7 @@ func addPrograms(cmd *cobra.Command) (out []*program) {
 		}
 		p := &program{Program: *e.Part.Program, engine: e.Key}
 		cmd.Flags().StringVar(&p.path, p.Flag, "", p.Usage)
-		if err := cmd.MarkFlagFilename(p.Flag); err != nil {
-			panic(err) // the flag was just added
-		}
+		offer(cmd, p.Flag, anyFile)
 		out = append(out, p)
 	}
 	return out

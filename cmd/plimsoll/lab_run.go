@@ -77,13 +77,6 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	addChoice(cmd,
 		&o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
 
-	for _, name := range []string{"seed", "power-loss"} {
-		complete(cmd, name)
-	}
-
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err) // the flag was just added
-	}
 }
 
 func (o *labRunOptions) Validate(cmd *cobra.Command) error {
@@ -153,7 +146,7 @@ func (o *labRunOptions) Run(ctx context.Context, env *app, path string) error {
 
 	// Lost writes outrank missed objectives.
 	if p := r.PowerLoss; p != nil && !p.Held() {
-		return &failure{code: exitFindings, err: errors.New("acknowledged writes were lost after a power loss")}
+		return failf(exitFindings, "", "acknowledged writes were lost after a power loss")
 	}
 
 	return o.verdict([]*simulate.Result{r.Result})
@@ -190,7 +183,7 @@ func (o *labRunOptions) measure(ctx context.Context, env *app, path string,
 	stop := env.meter(t).show()
 	defer stop()
 	if o.verbose {
-		opt.Log = func(line string) { fmt.Fprintf(env.stderr, "plimsoll: %s\n", printable(line)) }
+		opt.Log = env.say
 	}
 
 	var kept *simulatedRecording

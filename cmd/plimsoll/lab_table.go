@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,12 +64,6 @@ func newLabTableCommand(a *app) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("measured", "save")
 	cmd.MarkFlagsMutuallyExclusive("measured", "out")
 
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err) // the flag was just added
-	}
-
-	complete(cmd, "runs")
-	complete(cmd, "only")
 	return cmd
 }
 
@@ -142,7 +137,7 @@ func (o *labTableOptions) jobs(language *scenario.Language, args []string) (*tab
 		file := filepath.Join(folder, filepath.FromSlash(r.Scenario))
 		sc, err := language.Load(file, r.Set)
 		if err != nil {
-			return nil, nil, &failure{code: exitUsage, err: fmt.Errorf("%s cannot be run:\n%w", file, err)}
+			return nil, nil, failf(exitUsage, "", "%s cannot be run:\n%w", file, err)
 		}
 
 		if r.Title != "" {
@@ -287,16 +282,11 @@ func (o *labTableOptions) keep(m table.Measurement) error {
 	}
 
 	all.Runs = append(all.Runs, m)
-	f, err := safefile.Create(o.save, safefile.Options{})
-	if err != nil {
+	var text bytes.Buffer
+	if err := all.Write(&text); err != nil {
 		return err
 	}
-
-	if err := all.Write(f); err != nil {
-		return errors.Join(err, f.Discard())
-	}
-
-	return f.Commit()
+	return safefile.Write(o.save, text.Bytes(), safefile.Options{})
 }
 
 // modelled simulates the measured scenarios and returns the rows.

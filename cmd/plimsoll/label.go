@@ -16,17 +16,11 @@ func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally,
 		return nil, nil
 	}
 
-	readers := make([]recording.Reader, len(inputs), len(inputs)+len(more))
-	memories := make([]*recording.Memory, len(inputs))
-
-	files := make([]input, len(inputs))
+	readers, memories := readersOf(inputs)
+	files := make([]input, len(inputs)) // live sources have nothing yet
 	for i, in := range inputs {
-		if readers[i] = in.Reader; in.Reader == nil {
-			memories[i] = recording.NewMemory(recording.MemoryOptions{})
-			readers[i] = memories[i]
-			if !in.Source.Live() {
-				files[i] = in // live sources have nothing yet
-			}
+		if in.Source != nil && !in.live() {
+			files[i] = in
 		}
 	}
 

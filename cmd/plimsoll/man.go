@@ -32,9 +32,6 @@ func newManCommand(a *app) *cobra.Command {
 	}
 
 	cmd.Flags().StringVar(&dir, "out", "", "write them into this folder, which is created if needed")
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err) // the flag was just added
-	}
 
 	return cmd
 }

@@ -43,8 +43,6 @@ func newMarkCommand(a *app) *cobra.Command {
 		&o.tz, "tz", "", "time zone of --at and of output, such as Europe/Berlin (default: this machine's)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of the watch")
 	addFormat(cmd, &o.output)
-	complete(cmd, "at")
-	complete(cmd, "tz", "UTC", "Local")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		zone, err := o.validate(a, args)
 		if err != nil {

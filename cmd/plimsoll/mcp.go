@@ -33,10 +33,6 @@ func newMCPCommand(a *app) *cobra.Command {
 	f.DurationVar(&o.timeMax, "timeout", 5*time.Minute, "how long one call may take")
 	f.IntVar(&o.atOnce, "parallel", 2, "how many calls may run at the same time")
 
-	for _, name := range []string{"answer-max", "timeout", "parallel"} {
-		complete(cmd, name)
-	}
-
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opt, err := o.Validate(args)
 		if err != nil {

@@ -190,3 +190,14 @@ func (m *meter) countText(w work, now time.Time) string {
 	rate := (w.done - m.from) / took
 	return fmt.Sprintf("%s, %s/s, %s left", text, units.Number(rate), units.Seconds((w.total-w.done)/rate))
 }
+
+// meter returns a meter that shows a tally on stderr.
+func (a *app) meter(t *tally) *meter {
+	return &meter{tally: t, out: a.stderr, now: a.now, ascii: !a.unicode()}
+}
+
+// progress starts to report a tally on stderr.
+func (a *app) progress() (t *tally, stop func()) {
+	t = &tally{}
+	return t, a.meter(t).show()
+}

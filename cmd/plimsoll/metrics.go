@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -30,7 +31,6 @@ func newMetricsCommand(a *app) *cobra.Command {
 func (o *metricsOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(
 		&o.match, "like", "", "only names that this regular expression matches somewhere: disk")
-	complete(cmd, "like")
 	o.output.value = "text"
 	addChoice(cmd, &o.output, "output", "o", "how to write the list", "text", "json", asMarkdown)
 	o.sourceOptions.AddFlags(cmd)
@@ -41,10 +41,7 @@ func (o *metricsOptions) Validate(cmd *cobra.Command, args []string, now time.Ti
 	if o.names, err = regexp.Compile(o.match); err != nil {
 		return usagef("for example --like '^node_disk'", "--like: %w", err)
 	}
-	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
-		return err
-	}
-	return o.display.Validate(cmd)
+	return cmp.Or(o.sourceOptions.Validate(cmd, args, now), o.display.Validate(cmd))
 }
 
 // A metricLine is a metric in `metrics -o json`.

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
+
+	"plimsoll/internal/base/safefile"
 )
 
 // unreadAfter is how long a write to stdout or stderr may still take once the command was interrupted.
@@ -178,6 +182,27 @@ func (q *lineQueue) close() {
 	}
 }
 
+// toFile lets write print into the file of --out, or on stdout without one. exists is the hint for a file
+// that is there already; it is never overwritten unless forced.
+func (a *app) toFile(path string, force bool, exists string, write func(a *app) error) error {
+	if path == "" {
+		return write(a)
+	}
+	f, err := safefile.Create(path, safefile.Options{New: !force})
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return failf(exitFailure, exists, "--out: %s already exists", path)
+	case err != nil:
+		return failf(exitFailure, "name a file that you can write", "--out: %w", err)
+	}
+	to := *a
+	to.stdout = stream{Writer: f}
+	if err := write(&to); err != nil {
+		return errors.Join(err, f.Discard())
+	}
+	return f.Commit()
+}
+
 // replaces returns an error if a file that a flag names exists already and may not be overwritten. It is
 // called before the work that fills the file, so that nothing is lost; creating the file checks again.
 func replaces(flag, path string, force bool) error {
@@ -186,8 +211,7 @@ func replaces(flag, path string, force bool) error {
 	}
 	// If it cannot be inspected, creating it reports what is wrong.
 	if _, err := os.Lstat(path); err == nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("%s: %s already exists", flag, path),
-			hint: "--force overwrites it"}
+		return failf(exitFailure, "--force overwrites it", "%s: %s already exists", flag, path)
 	}
 	return nil
 }

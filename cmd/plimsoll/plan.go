@@ -91,10 +91,6 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	o.layout.AddFlags(cmd)
 	addFull(cmd, &o.full)
 
-	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most"} {
-		complete(cmd, name)
-	}
-
 	complete(cmd, "keep", plan.KeepNames(engine.All().Plans())...)
 	var begins []string
 	for _, name := range plan.ObjectiveNames() {
@@ -230,7 +226,7 @@ func (o *planOptions) Run(cmd *cobra.Command, env *app, args []string, opt plan.
 
 	// The result is written even if no layout qualifies; only the exit code reports the failure.
 	if made.Chosen == nil {
-		return &failure{code: exitFindings, err: errors.New(made.Statements[0].Text), hint: unmetHint(made)}
+		return failf(exitFindings, unmetHint(made), "%s", made.Statements[0].Text)
 	}
 
 	return nil
@@ -252,11 +248,9 @@ func priced(sc *scenario.Scenario, fitted *fit.Fitted) error {
 			why = x.Evidence
 		}
 
-		return &failure{
-			code: exitUsage, err: fmt.Errorf("plan: volumes.%s has no price: %s", v.Name, why),
-			hint: fmt.Sprintf("give its product: --set volumes.%s.type=gp3 --set volumes.%s.size=500GiB; plimsoll catalog list shows them",
-				v.Name, v.Name),
-		}
+		return failf(exitUsage,
+			fmt.Sprintf("give its product: --set volumes.%s.type=gp3 --set volumes.%s.size=500GiB; plimsoll catalog list shows them", v.Name, v.Name),
+			"plan: volumes.%s has no price: %s", v.Name, why)
 	}
 	return nil
 }
@@ -276,12 +270,11 @@ func asPlanFailure(err error) error {
 	var lack *database.LackError
 	switch {
 	case errors.As(err, &input):
-		return &failure{code: exitUsage, err: fmt.Errorf("plan: %w", err), hint: input.Hint()}
+		return failf(exitUsage, input.Hint(), "plan: %w", err)
 	case errors.As(err, &lack):
 		return usagef("", "plan: %w", err)
 	case errors.As(err, &problems):
-		return &failure{code: exitUsage, err: fmt.Errorf("no plan can be made for the scenario:\n%w", err),
-			hint: problems.Hint()}
+		return failf(exitUsage, problems.Hint(), "no plan can be made for the scenario:\n%w", err)
 	}
 	return err
 }

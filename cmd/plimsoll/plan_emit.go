@@ -79,15 +79,7 @@ func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 		"", "the database's container in it (default: the one named after the engine, or the only one)")
 	f.StringArrayVar(&t.emit.claims, "claim",
 		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
-	complete(cmd, "container")
-	complete(cmd, "claim")
 
-	for _, err := range []error{cmd.MarkFlagDirname("out"),
-		cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
-		if err != nil {
-			panic(err) // the flags were just added
-		}
-	}
 }
 
 // meantPlatform returns a hint for a word that is not a platform.

@@ -68,16 +68,9 @@ func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.show, "show", false, "print the profile, for editing, and exit")
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if the profile's criterion is not met", "criterion")
 
-	for _, name := range []string{"stage", "seed"} {
-		complete(cmd, name)
-	}
-
-	if err := cmd.RegisterFlagCompletionFunc("profile",
-		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return profiles().Names(), cobra.ShellCompDirectiveDefault
-		}); err != nil {
-		panic(err) // the flag was just added
-	}
+	offer(cmd, "profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return profiles().Names(), cobra.ShellCompDirectiveDefault
+	})
 }
 
 // profiles are the built-in ones.
@@ -149,8 +142,7 @@ func (o *probeOptions) Run(ctx context.Context, a *app, path string) error {
 		return err
 	}
 
-	t := &tally{}
-	stop := a.meter(t).show()
+	t, stop := a.progress()
 	r, err := probe.Run(ctx, p, probe.Options{Path: path, Seed: random.Seed(o.seed), Yes: o.yes, Fit: o.fit,
 		Progress: t.setStage})
 	stop()
@@ -166,7 +158,7 @@ func (o *probeOptions) Run(ctx context.Context, a *app, path string) error {
 	}
 
 	if err == nil && o.failOn.value != "" && !r.Criterion.Met {
-		err = &failure{code: exitFindings, err: fmt.Errorf("criterion not met: %s (--fail-on)", r.Criterion.Text)}
+		err = failf(exitFindings, "", "criterion not met: %s (--fail-on)", r.Criterion.Text)
 	}
 
 	return err

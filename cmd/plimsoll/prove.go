@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -108,10 +107,6 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	o.display.AddFlags(cmd)
 	addFull(cmd, &o.full)
 
-	for _, name := range []string{"cost-before", "cost-after", "before-to", "after-from", "seed"} {
-		complete(cmd, name)
-	}
-
 	complete(cmd, "fix", prove.Fixes(pack())...)
 	complete(cmd, "confidence", "90%", "95%", "99%")
 
@@ -124,11 +119,7 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 }
 
 func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
-	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
-		return err
-	}
-
-	if err := o.display.Validate(cmd); err != nil {
+	if err := cmp.Or(o.sourceOptions.Validate(cmd, args, now), o.display.Validate(cmd)); err != nil {
 		return err
 	}
 
@@ -225,11 +216,7 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 
 	if o.output.value == "json" {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		// Requirements contain "<", which readers of the JSON expect unescaped.
-		e.SetEscapeHTML(false)
-		err = e.Encode(r)
+		err = writeJSON(a, r)
 	} else {
 		doc := results.Proof(pack(), r, o.zone, address.Public(args[1]), a.watching("/proc", args[1:2]))
 		err = a.screen(doc, o.output, o.options(a), o.full)
@@ -247,8 +234,7 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 
 // prove reads both recordings, each as diagnose would, and compares them.
 func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove.Report, error) {
-	t := &tally{}
-	stop := a.meter(t).show()
+	t, stop := a.progress()
 	defer stop()
 	var sides [2][]recording.Reader
 	opt := o.compare
@@ -316,7 +302,7 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string,
 // verdict returns the error of --strict and --require, if their condition holds.
 func (o *proveOptions) verdict(report *prove.Report) error {
 	if report.Short != nil {
-		return &failure{code: exitNotYet, err: errors.New("not proved yet: " + report.Short.Text), hint: report.Short.Hint}
+		return failf(exitNotYet, report.Short.Hint, "%s", "not proved yet: "+report.Short.Text)
 	}
 
 	// A requirement that is met under a lighter load proves nothing, so it implies --strict.
@@ -327,8 +313,8 @@ func (o *proveOptions) verdict(report *prove.Report) error {
 				why = append(why, c.Name+" "+c.Text)
 			}
 		}
-		return &failure{code: exitFindings, err: fmt.Errorf("not comparable: %s", strings.Join(why, "; ")),
-			hint: "record both under the same workload"}
+		return failf(exitFindings, "record both under the same workload", "not comparable: %s",
+			strings.Join(why, "; "))
 	}
 
 	var errs []error

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,8 +25,6 @@ func addAtMark(cmd *cobra.Command, o *proveOptions) {
 	f.StringVar(&o.atMark, "at-mark", "", "one SOURCE, split at its newest mark, or the newest with this text")
 	f.Lookup("at-mark").NoOptDefVal = newestMark
 	f.DurationVar(&o.settle, "settle", settleUnasked, "with --at-mark, how long after the mark to leave out")
-	complete(cmd, "at-mark")
-	complete(cmd, "settle")
 }
 
 // splitAtMark returns both sides of one source: up to the mark, and from the mark on, after the
@@ -99,8 +96,8 @@ func (o *proveOptions) findMark(all []recording.Mark, source, text string) (reco
 	}
 
 	if len(have) == 0 {
-		return recording.Mark{}, &failure{code: exitFailure, err: fmt.Errorf("%s has no mark in this time", source),
-			hint: "plimsoll mark TEXT --at TIME --in " + source + " sets one"}
+		return recording.Mark{}, failf(exitFailure, "plimsoll mark TEXT --at TIME --in "+source+" sets one",
+			"%s has no mark in this time", source)
 	}
 
 	more := ""
@@ -108,7 +105,7 @@ func (o *proveOptions) findMark(all []recording.Mark, source, text string) (reco
 		more = fmt.Sprintf(" and %d more", len(have)-marksListed)
 	}
 
-	return recording.Mark{}, &failure{code: exitFailure,
-		err:  errors.New(source + " has no mark with the text " + text),
-		hint: "it has " + strings.Join(have[:min(len(have), marksListed)], ", ") + more}
+	return recording.Mark{}, failf(exitFailure,
+		"it has "+strings.Join(have[:min(len(have), marksListed)], ", ")+more, "%s",
+		source+" has no mark with the text "+text)
 }

@@ -44,8 +44,6 @@ func newQueryCommand(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.at, "at", "", "the values of one moment, in place of --from and --to")
 	f.DurationVar(&o.step, "step", 0, "time between two values (default: the sources' own period)")
-	complete(cmd, "at")
-	complete(cmd, "step")
 	o.output.value = "text"
 	addChoice(cmd,
 		&o.output, "output",
@@ -207,8 +205,7 @@ func responseOf(r *query.Result, moment bool) response {
 // be queried directly, otherwise all of them in memory. done closes it.
 func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 	want func(string) bool) (r recording.Reader, done func(), err error) {
-	counts := &tally{}
-	stop := a.meter(counts).show()
+	counts, stop := a.progress()
 	defer stop()
 
 	inputs, err := o.open(ctx, a, args)
@@ -216,41 +213,26 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 		return nil, nil, err
 	}
 
-	read := make([]recording.Reader, len(inputs))
+	readers, memories := readersOf(inputs)
 	done = func() {
-		a.reportDamage(read)
+		a.reportDamage(readers)
 		closeAll(inputs)
 	}
 
 	// A single recording is queried on disk. It may be larger than memory.
 	if len(inputs) == 1 && inputs[0].Reader != nil {
-		read[0] = inputs[0].Reader
 		return inputs[0].Reader, done, nil
 	}
 
-	memory := recording.NewMemory(recording.MemoryOptions{})
-
 	// Labelling several sources needs the metrics that identify hosts and databases, too.
-	both := func(metric string) bool { return want == nil || want(metric) || pack().Wants(metric) }
-	if len(inputs) == 1 {
-		both = want
+	both := want
+	if len(inputs) > 1 {
+		both = func(metric string) bool { return want(metric) || pack().Wants(metric) }
 	}
 
-	own := make([]*recording.Memory, len(inputs))
-	readers := read
-	for i, in := range inputs {
-		if readers[i] = in.Reader; in.Reader == nil {
-			own[i] = memory
-			if len(inputs) > 1 {
-				own[i] = recording.NewMemory(recording.MemoryOptions{})
-			}
-			readers[i] = own[i]
-		}
-	}
-
-	if err = o.readAll(ctx, inputs, both, counts, func(i int) recording.Writer { return own[i] }); err != nil ||
-		len(inputs) == 1 {
-		return memory, done, err
+	err = o.readAll(ctx, inputs, both, counts, func(i int) recording.Writer { return memories[i] })
+	if err != nil || len(inputs) == 1 {
+		return readers[0], done, err
 	}
 
 	// Series of several servers get labels, as in a recording of them.
@@ -258,6 +240,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 	defer cancel()
 	l, err := diagnose.Label(copying, readers, pack(), o.hosts.of(inputs))
 
+	memory := recording.NewMemory(recording.MemoryOptions{})
 	to := labelled(l, memory)
 	for i, r := range readers {
 		if err == nil {

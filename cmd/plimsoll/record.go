@@ -29,9 +29,6 @@ func newRecordCommand(a *app) *cobra.Command {
 
 func (o *recordOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.out, "out", "", "folder to record into: new, empty, or a recording to continue")
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err) // the flag was added in the line above
-	}
 	addFormat(cmd, &o.output)
 	o.push.AddFlags(cmd)
 	o.sourceOptions.AddFlags(cmd)
@@ -56,8 +53,7 @@ func (o *recordOptions) Run(ctx context.Context, env *app, args []string) error 
 		return o.runPush(ctx, env, args)
 	}
 
-	counts := &tally{}
-	stop := env.meter(counts).show()
+	counts, stop := env.progress()
 	defer stop()
 
 	inputs, err := o.open(ctx, env, args)
@@ -120,9 +116,8 @@ func (o *recordOptions) Run(ctx context.Context, env *app, args []string) error 
 
 // nothing is the error of sources without samples.
 func (o *recordOptions) nothing(ctx context.Context, a *app, args []string, what string) error {
-	return cmp.Or(o.elsewhere(ctx, a, args, what),
-		error(&failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
-			err: errors.New(what + ": the sources had no samples")}))
+	return cmp.Or(o.elsewhere(ctx, a, args, what), failf(exitFailure,
+		"check --from and --to, and whether the source covers that time", "%s: the sources had no samples", what))
 }
 
 // record reads sources, and copies those that are already recordings.

@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/advise/rollout"
 	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/base/shellword"
-	"plimsoll/internal/present/results"
 )
 
 // rolloutDir is the folder of a rollout without --out.
@@ -56,9 +55,6 @@ func (o *rolloutOptions) AddFlags(cmd *cobra.Command) {
 		&o.site, "site",
 		"", "what is installed on this machine: members, folders, units (YAML); with --resume or --undo, one with other commands")
 	f.BoolVar(&o.force, "force", false, "with --finish: remove it, whatever the recordings say")
-	if err := cmd.MarkFlagFilename("site", "yaml", "yml"); err != nil {
-		panic(err) // the flag was just added
-	}
 	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
 }
 
@@ -216,14 +212,7 @@ func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout, b
 	if report.DryRun = o.dryRun; o.dryRun && report.Direction == steps.GoesForward && !r.Begun() {
 		report.Problems = append(report.Problems, r.Problems(ctx)...)
 	}
-	if err := a.show(o.output, report, results.Rollout(report)); err != nil {
-		return err
-	}
-	if len(report.Problems) > 0 {
-		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"),
-			hint: "fix the problems above, then try the dry run again"}
-	}
-	return nil
+	return showRollout(a, o.output, report)
 }
 
 // options join the rollout with the verbs that record and prove.

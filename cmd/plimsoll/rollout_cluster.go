@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/rollout"
 	"plimsoll/internal/advise/rollout/pods"
 	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/present/results"
@@ -38,11 +39,7 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 		10*time.Minute, "how long to record before and after, longer if that holds too few checkpoints to compare; 0: not at all")
 	f.BoolVar(&o.finish, "finish",
 		false, "end it: remove the old log, if the recordings prove an improvement; on a cluster nothing is removed")
-	complete(cmd, "record-for")
 
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err) // the flag was just added
-	}
 }
 
 // begun reports whether a rollout that was begun is meant.
@@ -72,9 +69,6 @@ func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
 		nil, "with --on: what to record before and after, such as a Prometheus server's address (repeatable)")
 	o.clusterOptions.AddFlags(cmd, "with --on: ")
 
-	for _, name := range []string{"on", "container", "claim", "wait", "record"} {
-		complete(cmd, name)
-	}
 }
 
 // Validate checks what goes with --on.
@@ -170,12 +164,16 @@ func (o *clusterRollout) Run(ctx context.Context, env *app, args []string, modes
 func (o *clusterRollout) show(ctx context.Context, a *app, r *pods.Rollout, modes *rolloutModes) error {
 	report := r.Report(ctx, modes.dryRun && !r.Begun())
 	report.DryRun = modes.dryRun
-	if err := a.show(modes.output, report, results.Rollout(report)); err != nil {
+	return showRollout(a, modes.output, report)
+}
+
+// showRollout shows a rollout's state; problems that keep it from beginning are a failure.
+func showRollout(a *app, output choice, report *rollout.Report) error {
+	if err := a.show(output, report, results.Rollout(report)); err != nil {
 		return err
 	}
 	if len(report.Problems) > 0 {
-		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"),
-			hint: "fix the problems above, then try the dry run again"}
+		return failf(exitFailure, "fix the problems above, then try the dry run again", "rollout: it cannot begin yet")
 	}
 	return nil
 }

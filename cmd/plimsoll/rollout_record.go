@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"plimsoll/internal/advise/prove"
@@ -69,8 +70,7 @@ func recordPeriod(ctx context.Context, env *app, period steps.Period) error {
 		return ctx.Err()
 	}
 
-	counts := &tally{}
-	stop := env.meter(counts).show()
+	counts, stop := env.progress()
 	defer stop()
 
 	// The period begins only after the settling time.
@@ -81,13 +81,9 @@ func recordPeriod(ctx context.Context, env *app, period steps.Period) error {
 		return err
 	}
 
-	live := false
-	for _, in := range inputs {
-		live = live || in.Source != nil && in.Source.Live()
-	}
-
+	alone := slices.DeleteFunc(slices.Clone(inputs), func(in input) bool { return !in.live() })
 	// History servers already have the past, so nothing has to be waited for.
-	if !live && period.Past {
+	if len(alone) == 0 && period.Past {
 		from = from.Add(-period.Long)
 	}
 
@@ -98,8 +94,8 @@ func recordPeriod(ctx context.Context, env *app, period steps.Period) error {
 	}
 
 	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
-	if live {
-		err = opt.sample(ctx, inputs, w, counts)
+	if len(alone) > 0 {
+		err = opt.record(ctx, alone, w, counts)
 	}
 
 	closeAll(inputs)
@@ -117,17 +113,6 @@ func recordPeriod(ctx context.Context, env *app, period steps.Period) error {
 	return nil
 }
 
-// sample records the live sources alone.
-func (o *recordOptions) sample(ctx context.Context, inputs []input, w *countedWriter, t *tally) error {
-	alone := make([]input, 0, len(inputs))
-	for _, in := range inputs {
-		if in.Source != nil && in.Source.Live() {
-			alone = append(alone, in)
-		}
-	}
-	return o.record(ctx, alone, w, t)
-}
-
 // readHistory waits until a period is over, and copies it from the sources that keep it.
 func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period, from time.Time,
 	w *countedWriter, t *tally) error {
@@ -143,13 +128,7 @@ func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period,
 	}
 
 	defer closeAll(inputs)
-	kept := make([]input, 0, len(inputs))
-	for _, in := range inputs {
-		if in.Source == nil || !in.Source.Live() {
-			kept = append(kept, in)
-		}
-	}
-
+	kept := slices.DeleteFunc(slices.Clone(inputs), input.live)
 	if len(kept) == 0 {
 		return nil
 	}

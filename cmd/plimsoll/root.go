@@ -49,7 +49,7 @@ func newRootCommand(env *app) *cobra.Command {
 		out := &firstError{w: env.stdout}
 		env.writeHelp(out, cmd, env.wantsShortHelp())
 		if out.err != nil {
-			env.helpless = &failure{code: exitFailure, err: fmt.Errorf("help: %w", out.err)}
+			env.helpless = failf(exitFailure, "", "help: %w", out.err)
 		}
 	})
 
@@ -90,6 +90,7 @@ func newRootCommand(env *app) *cobra.Command {
 	describe(root)
 	root.InitDefaultCompletionCmd(env.args...)
 	groupByStep(root)
+	completeFlags(root)
 	acceptFormerFlags(root)
 	strictGroups(root)
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -29,8 +28,7 @@ func runRuleTests(ctx context.Context, a *app, files []string, output choice) er
 		return err
 	}
 
-	t := &tally{}
-	stop := a.meter(t).show()
+	t, stop := a.progress()
 	defer stop()
 
 	all, err := ruletest.RunAll(ctx, scripts, func(done, total int) { t.setStage("running cases", done, total) })
@@ -44,7 +42,7 @@ func runRuleTests(ctx context.Context, a *app, files []string, output choice) er
 	}
 
 	if n := ruletest.Failed(all); n > 0 {
-		return &failure{code: exitFailure, err: fmt.Errorf("%d of %d cases failed", n, len(all))}
+		return failf(exitFailure, "", "%d of %d cases failed", n, len(all))
 	}
 
 	return nil

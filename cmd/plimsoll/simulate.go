@@ -72,14 +72,6 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	addChoice(cmd,
 		&o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
 
-	for _, name := range []string{"set", "compare", "seed"} {
-		complete(cmd, name)
-	}
-
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err) // the flag was just added
-	}
-
 	cmd.ValidArgsFunction = oneFile("yaml", "yml")
 }
 
@@ -164,8 +156,7 @@ func warn(a *app, variants []variant) {
 // simulate runs the variants, one per core concurrently.
 func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	variants []variant) ([]*simulate.Result, error) {
-	counts := &tally{}
-	stop := a.meter(counts).show()
+	counts, stop := a.progress()
 	defer stop()
 	var kept *simulatedRecording
 
@@ -255,8 +246,7 @@ func (o *simulateOptions) verdict(results []*simulate.Result) error {
 		return nil
 	}
 
-	return &failure{code: exitFindings,
-		err: fmt.Errorf("objective not met: %s (--fail-on)", strings.Join(missed, ", "))}
+	return failf(exitFindings, "", "objective not met: %s (--fail-on)", strings.Join(missed, ", "))
 }
 
 // judges checks that --fail-on has something to check: a check that cannot fail is useless.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,22 +28,18 @@ func createRecording(dir string) (*simulatedRecording, error) {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !missing:
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
-			hint: "name a folder that does not exist yet"}
+		return nil, failf(exitFailure, "name a folder that does not exist yet", "--out: %w", err)
 	case slices.Contains(within, recording.ManifestName):
-		return nil, &failure{code: exitFailure,
-			err:  fmt.Errorf("--out: %s is already a recording, and a simulation cannot continue it", dir),
-			hint: "name another folder, or delete this one"}
+		return nil, failf(exitFailure, "name another folder, or delete this one",
+			"--out: %s is already a recording, and a simulation cannot continue it", dir)
 	case len(within) > 0:
-		return nil, &failure{code: exitFailure,
-			err:  fmt.Errorf("--out: %s is not a recording, and contains %s", dir, within[0]),
-			hint: "name a folder that is empty or does not exist yet"}
+		return nil, failf(exitFailure, "name a folder that is empty or does not exist yet",
+			"--out: %s is not a recording, and contains %s", dir, within[0])
 	}
 
 	r := &simulatedRecording{dir: dir, made: missing}
 	if r.disk, err = recording.Create(dir, recording.DiskOptions{}); err != nil {
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
-			hint: "name a folder that you can write to"}
+		return nil, failf(exitFailure, "name a folder that you can write to", "--out: %w", err)
 	}
 
 	return r, nil
@@ -77,8 +72,7 @@ func (r *simulatedRecording) close(failed error) error {
 	// kept.
 	var system syscall.Errno
 	if errors.As(err, &system) && !errors.Is(failed, context.Canceled) {
-		err = &failure{code: exitFailure, err: fmt.Errorf("--out %s: %w", r.dir, system),
-			hint: "nothing was kept: name another folder"}
+		err = failf(exitFailure, "nothing was kept: name another folder", "--out %s: %w", r.dir, system)
 	}
 	return errors.Join(err, r.remove())
 }

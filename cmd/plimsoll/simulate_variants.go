@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +70,7 @@ func (o *simulateOptions) variants(ctx context.Context, language *scenario.Langu
 			if out[i].name != "" {
 				err = fmt.Errorf("variant %q:\n%w", out[i].name, err)
 			}
-			return nil, &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be simulated:\n%w", err),
-				hint: problems.Hint()}
+			return nil, failf(exitUsage, problems.Hint(), "the scenario cannot be simulated:\n%w", err)
 		case err != nil:
 			return nil, err
 		}
@@ -99,37 +99,22 @@ func (a *app) language() *scenario.Language {
 
 // openScenario reads the file. A pipe may never end, so the read can be interrupted.
 func openScenario(ctx context.Context, language *scenario.Language, path string) (*scenario.File, error) {
-	type opened struct {
-		file *scenario.File
-		err  error
+	file, err := unlessInterrupted(ctx, func() (*scenario.File, error) { return language.Open(path) })
+	if err == nil || ctx.Err() != nil {
+		return file, cmp.Or(ctx.Err(), err)
 	}
 
-	done := make(chan opened, 1)
-	go func() {
-		file, err := language.Open(path)
-		done <- opened{file, err}
-	}()
-
-	select {
-	case o := <-done:
-		if o.err == nil {
-			return o.file, nil
-		}
-
-		hint := ""
-		switch info, err := os.Stat(path); {
-		case path == "-":
-			hint = "to read a scenario from a pipe, use /dev/stdin"
-		case err == nil && info.IsDir():
-			hint = "name the YAML file in it"
-		case errors.Is(err, fs.ErrNotExist):
-			hint = "plimsoll simulate --help shows the usage, --schema what a scenario may contain"
-		}
-
-		return nil, &failure{code: exitFailure, err: o.err, hint: hint}
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	hint := ""
+	switch info, statErr := os.Stat(path); {
+	case path == "-":
+		hint = "to read a scenario from a pipe, use /dev/stdin"
+	case statErr == nil && info.IsDir():
+		hint = "name the YAML file in it"
+	case errors.Is(statErr, fs.ErrNotExist):
+		hint = "plimsoll simulate --help shows the usage, --schema what a scenario may contain"
 	}
+
+	return nil, &failure{code: exitFailure, err: err, hint: hint}
 }
 
 // parseVariant reads "name: a.b=c,d.e=f"; without a name, the changes are the name.

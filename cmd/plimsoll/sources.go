@@ -69,11 +69,6 @@ func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.duration, "for", 0, "how long to sample live sources (default: "+live+")")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample live sources")
 
-	for _, name := range []string{"from", "to", "offset", "host", "selector", "for", "period"} {
-		complete(cmd, name)
-	}
-
-	complete(cmd, "tz", "UTC", "Local")
 }
 
 func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
@@ -134,6 +129,9 @@ type input struct {
 	arg string
 	recognise.Input
 }
+
+// live reports whether the input is sampled, in contrast to a file or a recording.
+func (in input) live() bool { return in.Source != nil && in.Source.Live() }
 
 // opener recognises the sources of all engines and clouds.
 func opener(known *catalog.Catalog) *recognise.Opener {

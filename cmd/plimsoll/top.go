@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -56,9 +57,6 @@ func (o *topOptions) AddFlags(cmd *cobra.Command) {
 	o.display.AddFlags(cmd)
 	o.trace.AddFlags(cmd, true)
 
-	for _, name := range []string{"frames", "at", "window"} {
-		complete(cmd, name)
-	}
 }
 
 // orders are the names of the orders of devices.
@@ -73,19 +71,8 @@ func orders() (out []string) {
 
 // Validate checks the flags alone, without opening anything.
 func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
-	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
-		return err
-	}
-
-	if err := o.display.Validate(cmd); err != nil {
-		return err
-	}
-
-	if err := o.volumeOptions.Validate(); err != nil {
-		return err
-	}
-
-	if err := o.trace.Validate(cmd); err != nil {
+	if err := cmp.Or(o.sourceOptions.Validate(cmd, args, now), o.display.Validate(cmd), o.volumeOptions.Validate(),
+		o.trace.Validate(cmd)); err != nil {
 		return err
 	}
 
@@ -108,8 +95,8 @@ func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 func (o *topOptions) Run(ctx context.Context, env *app, args []string) error {
 	if !o.batch && (!env.stdout.terminal || !term.IsTerminal(int(os.Stdin.Fd())) ||
 		env.getenv("TERM") == "dumb") {
-		return &failure{code: exitUsage, err: errors.New("top needs a terminal for its screen and its keys"),
-			hint: "plimsoll top --once SOURCE prints one frame as text, --batch one after the other"}
+		return failf(exitUsage, "plimsoll top --once SOURCE prints one frame as text, --batch one after the other",
+			"top needs a terminal for its screen and its keys")
 	}
 
 	// --for bounds the whole display, not each source.
@@ -127,7 +114,7 @@ func (o *topOptions) Run(ctx context.Context, env *app, args []string) error {
 	defer closeAll(inputs)
 	live := 0
 	for _, in := range inputs {
-		if in.Reader == nil && in.Source.Live() {
+		if in.live() {
 			live++
 		}
 	}
@@ -207,8 +194,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 func (o *topOptions) replay(ctx context.Context, env *app, inputs []input, args []string,
 	known headroom.Known,
 	opt top.Options) error {
-	t := &tally{}
-	stop := env.meter(t).show()
+	t, stop := env.progress()
 	readers, memories := readersOf(inputs)
 
 	o.lookback = judgedLookback

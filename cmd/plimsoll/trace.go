@@ -88,15 +88,6 @@ func newTraceCommand(a *app) *cobra.Command {
 
 	f.StringVar(&opt.server, "server", "",
 		"ask the database at this address what its files hold (default: the one on this machine that has them)")
-	complete(cmd, "server")
-
-	if err := errors.Join(cmd.MarkFlagDirname("path"), cmd.MarkFlagDirname("out")); err != nil {
-		panic(err) // the flags were just added
-	}
-
-	for _, name := range []string{"pid", "unit", "command", "for", "slower-than"} {
-		complete(cmd, name)
-	}
 
 	addFormat(cmd, &opt.output)
 	opt.display.AddFlags(cmd)

@@ -32,13 +32,10 @@ func (o *traceAutoOptions) AddFlags(cmd *cobra.Command, hourly bool) {
 		watch.TraceForDefault, "with --trace auto, how long to trace each stall")
 	f.DurationVar(&o.slower, "trace-slower-than",
 		20*time.Millisecond, "with --trace auto, explain calls that took at least this long")
-	complete(cmd, "trace-for")
-	complete(cmd, "trace-slower-than")
 
 	if hourly {
 		f.DurationVar(&o.perHour, "trace-per-hour",
 			watch.TracePerHourDefault, "with --trace auto, how long to trace in an hour at most")
-		complete(cmd, "trace-per-hour")
 	}
 }
 

@@ -44,14 +44,11 @@ func (o *volumeOptions) AddFlags(cmd *cobra.Command, of string) {
 	f.StringArrayVar(&o.devices, "device", nil,
 		of+"the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
 	f.StringArrayVar(&o.known, "volume", nil, of+what)
-	complete(cmd, "device")
-	complete(cmd, "volume")
 
 	if o.bought {
 		f.StringVar(
 			&o.machine, "instance",
 			"", "the EC2 instance type, whose EBS limits all volumes share: m6i.xlarge (default: what the sources report)")
-		complete(cmd, "instance")
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding"
 	"errors"
@@ -69,10 +70,6 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 		&o.dir, "out",
 		"", "folder of the ring: new, empty, or a ring to continue (default: nothing is kept on disk)")
 
-	if err := cmd.MarkFlagDirname("out"); err != nil {
-		panic(err) // the flag was added in the line above
-	}
-
 	f.Var(quantity{&o.keep, "duration"}, "keep-for", "how long the ring keeps samples")
 	f.Var(quantity{&o.keepBytes, "size"}, "keep-size", "maximum size of the ring, including its log")
 	f.Var(quantity{&o.window, "duration"}, "window", "how much recent time to diagnose")
@@ -89,29 +86,12 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (repeatable)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a source")
 
-	for _, name := range []string{"keep-for", "keep-size", "window", "every", "wait", "web.listen-address",
-		"web.host", "period", "offset"} {
-		complete(cmd, name)
-	}
-
-	complete(cmd, "tz", "UTC", "Local")
 }
 
 // Validate checks the flags alone, without opening anything.
 func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
-	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
-		return err
-	}
-
-	if err := o.push.Validate(); err != nil {
-		return err
-	}
-
-	if err := o.trace.Validate(cmd); err != nil {
-		return err
-	}
-
-	if err := o.volumeOptions.Validate(); err != nil {
+	if err := cmp.Or(o.sourceOptions.Validate(cmd, args, now), o.push.Validate(), o.trace.Validate(cmd),
+		o.volumeOptions.Validate()); err != nil {
 		return err
 	}
 
@@ -208,7 +188,7 @@ func (o *watchOptions) Run(ctx context.Context, env *app, args []string) (err er
 	}
 
 	if o.push.url != "" {
-		p, err := o.pusher(ctx)
+		p, err := newSteadyPusher(ctx, &o.push, &o.sourceOptions)
 		if err != nil {
 			return err
 		}
@@ -288,7 +268,7 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
 
 		for _, in := range inputs {
 			// Readers are recordings and servers that are queried directly. They cannot be sampled.
-			if in.Reader != nil || !in.Source.Live() {
+			if !in.live() {
 				closeAll(inputs)
 				return nil,
 					usagef("watch needs live sources: host, a /metrics address, or the address of a running database; for this one: plimsoll diagnose",

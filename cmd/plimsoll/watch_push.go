@@ -31,11 +31,6 @@ type steadyPusher struct {
 	sent int64             // by pushers that have ended
 }
 
-// pusher creates the pusher, which checks its address.
-func (o *watchOptions) pusher(ctx context.Context) (*steadyPusher, error) {
-	return newSteadyPusher(ctx, &o.push, &o.sourceOptions)
-}
-
 func newSteadyPusher(ctx context.Context, to *pushOptions, src *sourceOptions) (*steadyPusher, error) {
 	p := &steadyPusher{dial: func(ctx context.Context, patience time.Duration) (*recording.Pusher, error) {
 		push := *to

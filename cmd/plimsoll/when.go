@@ -77,8 +77,8 @@ func parseOffsets(values, args []string) (offsets, error) {
 			continue
 		}
 
-		if err := checkArgument(name, args); err != nil {
-			return o, usagef(err.Error(), "--offset %s: there is no source %q", text, address.Public(name))
+		if err := checkArgument("--offset "+text, name, args); err != nil {
+			return o, err
 		}
 
 		o.some[name] = d
