@@ -31,9 +31,6 @@ func newCasebookCommand(a *app) *cobra.Command {
 				}
 				return a.showList(output, all, results.Cases(all))
 			}
-			if err := a.pageGoesSomewhere(output); err != nil {
-				return err
-			}
 			return walkCase(cmd.Context(), a, args[0], asGiven(cmd, args), output, noPlan)
 		},
 	}

@@ -70,8 +70,8 @@ var flagCompletions = map[string]completer{
 	"data": folders, "images": folders, "mount": folders, "out": folders, "path": folders,
 	"catalog import out": anyFile, "export out": anyFile, "discover out": scenarioFile, "fit out": scenarioFile,
 	"statefulset": scenarioFile, "site": oneFile("yaml", "yml"),
-	"cacert": anyFile, "cert": anyFile, "in": anyFile, "key": anyFile, "kubeconfig": anyFile, "measured": anyFile,
-	"perfetto": anyFile, "save": anyFile, "web.config.file": anyFile,
+	"cacert": anyFile, "cert": anyFile, "in": anyFile, "key": anyFile, "kubeconfig": anyFile,
+	"measured": anyFile, "perfetto": anyFile, "save": anyFile, "web.config.file": anyFile,
 }
 
 var (
@@ -123,10 +123,6 @@ func completeCompare(_ *cobra.Command, _ []string, typed string) ([]string, cobr
 		begin = i + 1
 	}
 	return scenarioPaths(typed[:begin], typed[begin:])
-}
-
-func completeRegion(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{catalog.Region}, cobra.ShellCompDirectiveNoFileComp
 }
 
 // schemaNode is the part of JSON Schema that the scenarios' schema uses.

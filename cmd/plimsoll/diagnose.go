@@ -120,10 +120,6 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 		return o.fleet.run(ctx, a, o)
 	}
 
-	if err := a.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-
 	r, err := o.diagnose(ctx, a, args)
 	if errors.Is(err, diagnose.ErrNothing) {
 		err = cmp.Or(o.elsewhere(ctx, a, args, diagnose.ErrNothing.Error()), err)

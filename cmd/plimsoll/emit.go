@@ -84,17 +84,21 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.dir, "out", "", "write into this folder: new, empty, or written by an earlier emit")
 	f.BoolVar(&o.diff, "diff", false, "print how --out would change and write nothing")
 	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
-	f.StringVar(
-		&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
-	f.StringVar(
-		&o.container, "container",
-		"", "the database's container in it (default: the one named after the engine, or the only one)")
-	f.StringArrayVar(&o.claims, "claim",
-		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
+	o.addManifestFlags(cmd, "for kubernetes")
 	o.addMoveFlags(cmd)
 	complete(cmd, "target", emitTargetNames()...)
 
 	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
+}
+
+// addManifestFlags adds the flags for the StatefulSet that a layout is for.
+func (o *emitOptions) addManifestFlags(cmd *cobra.Command, when string) {
+	f := cmd.Flags()
+	f.StringVar(&o.statefulSet, "statefulset", "", when+": the manifest of the StatefulSet that runs the database")
+	f.StringVar(&o.container, "container",
+		"", "the database's container in it (default: the one named after the engine, or the only one)")
+	f.StringArrayVar(&o.claims, "claim",
+		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
 }
 
 func (o *emitOptions) Validate(cmd *cobra.Command, args []string) error {

@@ -143,10 +143,6 @@ func transport(insecure bool) http.RoundTripper {
 }
 
 func (o *fleetOptions) run(ctx context.Context, env *app, diagnosis *diagnoseOptions) error {
-	if err := env.pageGoesSomewhere(diagnosis.output); err != nil {
-		return err
-	}
-
 	t, stop := env.progress()
 	defer stop()
 	t.setStage("listing databases", 0, 0)

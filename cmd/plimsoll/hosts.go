@@ -59,6 +59,6 @@ func checkArgument(flag, name string, args []string) error {
 		}
 		called[i] = address.Public(s)
 	}
-	return usagef("name it as on the command line: "+strings.Join(called, ", "), "%s: there is no source %q", flag,
-		address.Public(name))
+	return usagef("name it as on the command line: "+strings.Join(called, ", "), "%s: there is no source %q",
+		flag, address.Public(name))
 }

@@ -149,10 +149,6 @@ func newLabMountCommand(env *app) *cobra.Command {
 				return err
 			}
 
-			if err := env.pageGoesSomewhere(output); err != nil {
-				return err
-			}
-
 			if err := ready(env); err != nil {
 				return err
 			}
@@ -287,10 +283,6 @@ func newLabSetCommand(a *app) *cobra.Command {
 		Use:  "set DIR KEY=VALUE...",
 		Args: needArgs(2, 100, "a folder, and what to change"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.pageGoesSomewhere(output); err != nil {
-				return err
-			}
-
 			if err := ready(a); err != nil {
 				return err
 			}

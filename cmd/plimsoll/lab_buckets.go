@@ -48,10 +48,6 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 }
 
 func (o *labBucketsOptions) run(ctx context.Context, env *app) error {
-	if err := env.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-
 	if err := env.loadCatalog(); err != nil {
 		return err
 	}

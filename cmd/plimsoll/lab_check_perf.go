@@ -67,10 +67,6 @@ func (o *checkPerfOptions) Validate(cmd *cobra.Command) error {
 
 // Run checks the cluster and writes the result.
 func (o *checkPerfOptions) Run(ctx context.Context, env *app) error {
-	if err := env.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-
 	address, err := o.existing.address(env)
 	if err != nil {
 		return err

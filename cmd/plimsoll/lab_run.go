@@ -137,7 +137,7 @@ func (o *labRunOptions) Run(ctx context.Context, env *app, path string) error {
 	} else {
 		origin := o.origin(path, variants)
 		origin.Command = o.given
-		err = env.write(results.LabRunOf(r, origin), o.output, o.textOptions(env))
+		err = env.write(results.LabRun(r, origin), o.output, o.textOptions(env))
 	}
 
 	if err != nil {
@@ -186,20 +186,13 @@ func (o *labRunOptions) measure(ctx context.Context, env *app, path string,
 		opt.Log = env.say
 	}
 
-	var kept *simulatedRecording
-	if o.record != "" {
-		if kept, err = createRecording(o.record); err != nil {
-			return nil, err
-		}
-		opt.Record = kept.disk
+	kept, err := createRecording(o.record)
+	if err != nil {
+		return nil, err
 	}
-
+	opt.Record = kept.writer()
 	r, err := run.Run(ctx, measured.sc, opt)
-	if kept != nil {
-		err = kept.close(err)
-	}
-
-	return r, asProblem(err)
+	return r, asProblem(kept.close(err))
 }
 
 // asProblem gives wrong input its exit code.

@@ -83,10 +83,6 @@ type tableJob struct {
 }
 
 func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-
 	if err := a.loadCatalog(); err != nil {
 		return err
 	}
@@ -250,19 +246,19 @@ func (o *labTableOptions) measure(ctx context.Context, env *app, jobs []tableJob
 // once runs a scenario, and records it if requested.
 func (o *labTableOptions) once(ctx context.Context, j *tableJob, round int) (*run.Result, error) {
 	opt := run.Options{Engines: engine.All().Labs(), File: j.file, Sets: j.Set}
-	var kept *simulatedRecording
-	if o.record != "" {
-		var err error
-		if kept, err = createRecording(filepath.Join(o.record, fmt.Sprintf("%s-%d", j.Name, round+1))); err != nil {
-			return nil, err
-		}
-		opt.Record = kept.disk
+	folder := o.record
+	if folder != "" {
+		folder = filepath.Join(folder, fmt.Sprintf("%s-%d", j.Name, round+1))
 	}
+
+	kept, err := createRecording(folder)
+	if err != nil {
+		return nil, err
+	}
+
+	opt.Record = kept.writer()
 	r, err := run.Run(ctx, j.sc, opt)
-	if kept != nil {
-		err = kept.close(err)
-	}
-	return r, err
+	return r, kept.close(err)
 }
 
 // keep appends a measurement to the file of --save immediately: the next run may be interrupted.

@@ -36,8 +36,10 @@ func addFormat(cmd *cobra.Command, output *choice) {
 }
 
 // pageGoesSomewhere refuses to write a page to a terminal, before any work is done.
-func (a *app) pageGoesSomewhere(output choice) error {
-	if output.value == asPage && a.stdout.terminal {
+func (a *app) pageGoesSomewhere(cmd *cobra.Command) error {
+	output := cmd.Flags().Lookup("output")
+	inFile := verb(cmd) == "fit" && cmd.Flags().Changed("out") // elsewhere, --out is for other files
+	if output != nil && output.Value.String() == asPage && a.stdout.terminal && !inFile {
 		return usagef("append > report.html", "-o html: a terminal cannot show a page")
 	}
 	return nil
@@ -125,9 +127,6 @@ func (a *app) showList(output choice, contract any, d *document.Document) error 
 }
 
 func (a *app) showAs(output choice, contract any, d *document.Document, opt text.Options) error {
-	if err := a.pageGoesSomewhere(output); err != nil {
-		return err
-	}
 	if output.value == "json" {
 		return writeJSON(a, contract)
 	}

@@ -167,10 +167,6 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 // Run makes the plan and writes it. The exit code is 3 if no layout meets the objective.
 func (o *planOptions) Run(cmd *cobra.Command, env *app, args []string, opt plan.Options) error {
 	ctx, path := cmd.Context(), strings.Join(publicWords(args), " ")
-	if err := env.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-
 	if err := env.loadCatalog(); err != nil {
 		return err
 	}

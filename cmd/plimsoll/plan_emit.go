@@ -71,15 +71,7 @@ func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 		&t.emit.dir, "out",
 		"", "with --platform: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
 	f.BoolVar(&t.emit.force, "force", false, "with --out: overwrite files that were edited since")
-	f.StringVar(
-		&t.emit.statefulSet, "statefulset",
-		"", "with --platform kubernetes and --out: the manifest of the StatefulSet that runs the database")
-	f.StringVar(
-		&t.emit.container, "container",
-		"", "the database's container in it (default: the one named after the engine, or the only one)")
-	f.StringArrayVar(&t.emit.claims, "claim",
-		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
-
+	t.emit.addManifestFlags(cmd, "with --platform kubernetes and --out")
 }
 
 // meantPlatform returns a hint for a word that is not a platform.

@@ -128,10 +128,6 @@ func (o *probeOptions) Show(a *app) error {
 
 // Run measures the device, or prints the job file.
 func (o *probeOptions) Run(ctx context.Context, a *app, path string) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-
 	p, err := o.load()
 	if err != nil {
 		return err

@@ -205,10 +205,6 @@ func parseMonthly(flag, text string) (*units.USD, error) {
 
 // Run reads both recordings, compares them and reports.
 func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-
 	o.compare.Partial = true
 	r, err := o.prove(ctx, a, args)
 	if err != nil {

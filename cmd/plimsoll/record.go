@@ -46,9 +46,6 @@ func (o *recordOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 
 // Run records until the sources end, --for is over, or the context ends.
 func (o *recordOptions) Run(ctx context.Context, env *app, args []string) error {
-	if err := env.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
 	if o.push.url != "" {
 		return o.runPush(ctx, env, args)
 	}

@@ -98,7 +98,7 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 
 // Run starts a rollout, resumes one, or shows its state.
 func (o *rolloutOptions) Run(ctx context.Context, env *app, args []string) error {
-	if err := errors.Join(env.pageGoesSomewhere(o.output), env.loadCatalog()); err != nil {
+	if err := env.loadCatalog(); err != nil {
 		return err
 	}
 

@@ -100,7 +100,7 @@ func (o *clusterRollout) Run(ctx context.Context, env *app, args []string, modes
 		return err
 	}
 
-	if err := errors.Join(env.pageGoesSomewhere(modes.output), env.loadCatalog()); err != nil {
+	if err := env.loadCatalog(); err != nil {
 		return err
 	}
 

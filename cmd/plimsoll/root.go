@@ -23,10 +23,10 @@ func newRootCommand(env *app) *cobra.Command {
 	}
 
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkOutputs(cmd); err != nil {
+		if err := cmp.Or(checkOutputs(cmd), env.applySettings(cmd)); err != nil {
 			return err
 		}
-		return env.applySettings(cmd)
+		return env.pageGoesSomewhere(cmd)
 	}
 	root.SetOut(env.stdout) // cobra's completion command keeps it
 	var version bool

@@ -92,9 +92,6 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 
 // load reads the scenario and its variants, after checking that the result can be written.
 func (o *simulateOptions) load(ctx context.Context, a *app, path string) ([]variant, error) {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
-		return nil, err
-	}
 	if err := a.loadCatalog(); err != nil {
 		return nil, err
 	}
@@ -158,15 +155,10 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	variants []variant) ([]*simulate.Result, error) {
 	counts, stop := a.progress()
 	defer stop()
-	var kept *simulatedRecording
-
-	if o.record != "" {
-		var err error
-		if kept, err = createRecording(o.record); err != nil {
-			return nil, err
-		}
+	kept, err := createRecording(o.record)
+	if err != nil {
+		return nil, err
 	}
-
 	var mu sync.Mutex
 	seconds := make([]int, len(variants))
 	results := make([]*simulate.Result, len(variants))
@@ -178,8 +170,8 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 			opt := simulate.Options{Series: o.series || o.output.value != "json"}
 
 			// The first variant is the unchanged scenario.
-			if i == 0 && kept != nil {
-				opt.Record = kept.disk
+			if i == 0 {
+				opt.Record = kept.writer()
 			}
 
 			total := int((version.sc.Run.Warmup + version.sc.Run.Duration).Std() / time.Second)
@@ -206,12 +198,7 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 		})
 	}
 
-	err := group.Wait()
-	if kept != nil {
-		err = kept.close(err)
-	}
-
-	return results, err
+	return results, kept.close(group.Wait())
 }
 
 // comparison is the contract of `simulate --compare -o json`.

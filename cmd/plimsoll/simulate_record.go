@@ -22,8 +22,12 @@ type simulatedRecording struct {
 	disk *recording.Disk
 }
 
-// createRecording accepts a folder that does not exist or is empty.
+// createRecording accepts a folder that does not exist or is empty. Without a folder it returns nil, which
+// records nothing.
 func createRecording(dir string) (*simulatedRecording, error) {
+	if dir == "" {
+		return nil, nil
+	}
 	within, err := contents(dir)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -61,9 +65,20 @@ func contents(dir string) ([]string, error) {
 	return names, nil
 }
 
+// writer is nil if nothing is recorded.
+func (r *simulatedRecording) writer() recording.Writer {
+	if r == nil {
+		return nil
+	}
+	return r.disk
+}
+
 // close ends the recording. If the simulation or the writing failed, it deletes the recording: the
 // folder was empty, so everything in it is ours.
 func (r *simulatedRecording) close(failed error) error {
+	if r == nil {
+		return failed
+	}
 	err := errors.Join(failed, r.disk.Close())
 	if err == nil {
 		return nil

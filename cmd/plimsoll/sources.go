@@ -23,6 +23,7 @@ import (
 	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/watch"
 )
 
 // sourceOptions are the flags of every verb that reads sources.
@@ -259,6 +260,17 @@ func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) 
 		Want: want, ClockOffset: o.clockOffsets.of(in.arg), Location: o.zone,
 		From: o.readFrom(), To: o.toAt, Period: o.period, For: o.duration, Progress: t.start(in.Source.Live()),
 	}
+}
+
+// watched are live inputs without progress, as there is no end to progress towards. A context ends the
+// sampling, so that all sources end together.
+func (o *sourceOptions) watched(inputs []input) []watch.Input {
+	out := make([]watch.Input, len(inputs))
+	for i, in := range inputs {
+		out[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
+		out[i].Options.Progress, out[i].Options.For = nil, 0
+	}
+	return out
 }
 
 // readAll reads every input that is a source, each into the writer that to returns for it. It reads

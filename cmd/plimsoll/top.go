@@ -71,8 +71,8 @@ func orders() (out []string) {
 
 // Validate checks the flags alone, without opening anything.
 func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
-	if err := cmp.Or(o.sourceOptions.Validate(cmd, args, now), o.display.Validate(cmd), o.volumeOptions.Validate(),
-		o.trace.Validate(cmd)); err != nil {
+	if err := cmp.Or(o.sourceOptions.Validate(cmd, args, now), o.display.Validate(cmd),
+		o.volumeOptions.Validate(), o.trace.Validate(cmd)); err != nil {
 		return err
 	}
 
@@ -168,15 +168,8 @@ func (o *topOptions) named(inputs []input) string {
 
 func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known headroom.Known,
 	opt top.Options) (err error) {
-	watched := make([]watch.Input, len(inputs))
-	for i, in := range inputs {
-		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
-		// The context ends the sampling, so that all sources end together.
-		watched[i].Options.Progress, watched[i].Options.For = nil, 0
-	}
-
 	defer watch.OneCore()()
-	l := top.NewLive(watched, watch.Options{Pack: pack(), Window: o.window.Std(), Known: known,
+	l := top.NewLive(o.watched(inputs), watch.Options{Pack: pack(), Window: o.window.Std(), Known: known,
 		Tracing: o.trace.options(), Check: o.volumeOptions.apply})
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

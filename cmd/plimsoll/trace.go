@@ -134,18 +134,10 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 
 // Run traces.
 func (o *traceOptions) Run(ctx context.Context, env *app) error {
-	if err := env.pageGoesSomewhere(o.output); err != nil {
+	disk, err := createRecording(o.record)
+	if err != nil {
 		return err
 	}
-
-	var disk *simulatedRecording
-	if o.record != "" {
-		var err error
-		if disk, err = createRecording(o.record); err != nil {
-			return err
-		}
-	}
-
 	_ = trace.GiveWay() // if this is refused, the trace only runs at normal priority
 	t := &tally{}
 	collect := newCollector()
@@ -164,10 +156,7 @@ func (o *traceOptions) Run(ctx context.Context, env *app) error {
 
 	stop()
 	if err != nil {
-		if disk != nil {
-			err = disk.close(err)
-		}
-		return err
+		return disk.close(err)
 	}
 
 	// The verdict is shown even if a file cannot be written.
@@ -196,31 +185,26 @@ func (o *traceOptions) Run(ctx context.Context, env *app) error {
 // name.
 func newCollector() *series.Collector {
 	c := series.New()
-	names := map[uint32]string{}
-	c.Program = func(t events.Task) string {
-		name, known := names[t.PID]
-		if !known && len(names) < programsMax {
-			name = target.Program(t.PID)
-			names[t.PID] = name
-		}
-		return name
-	}
-
-	disks := map[uint32]string{}
-	c.Device = func(dev uint32) string {
-		name, known := disks[dev]
-		if !known && len(disks) < programsMax {
-			name = target.Disk(dev)
-			disks[dev] = name
-		}
-		return name
-	}
-
+	program, disk := remembered(target.Program), remembered(target.Disk)
+	c.Program = func(t events.Task) string { return program(t.PID) }
+	c.Device = disk
 	return c
 }
 
-// programsMax bounds the lookups of programs by process, and of disks by file system.
-const programsMax = 10_000
+// remembered looks up each name once. It bounds the lookups of programs by process, and of disks by
+// file system.
+func remembered(lookUp func(id uint32) string) func(id uint32) string {
+	const most = 10_000
+	names := map[uint32]string{}
+	return func(id uint32) string {
+		name, known := names[id]
+		if !known && len(names) < most {
+			name = lookUp(id)
+			names[id] = name
+		}
+		return name
+	}
+}
 
 // replay explains a saved trace again.
 func (o *traceOptions) replay(ctx context.Context, a *app, path string) error {

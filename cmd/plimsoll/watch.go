@@ -196,13 +196,7 @@ func (o *watchOptions) Run(ctx context.Context, env *app, args []string) (err er
 		opt.Push = p
 	}
 
-	watched := make([]watch.Input, len(inputs))
-	for i, in := range inputs {
-		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
-		watched[i].Options.Progress = nil // there is no end to progress towards
-	}
-
-	return o.watch(ctx, watch.New(watched, opt), server, log)
+	return o.watch(ctx, watch.New(o.watched(inputs), opt), server, log)
 }
 
 // watch watches and serves, and at the end logs the cost.

@@ -283,7 +283,7 @@ var layers = []Layer{
 		"base/units", "present/document",
 	}},
 	{"present/frame", "one screen of a moment, as lines of text", []string{
-		"base/units", "record/timeline", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
+		"base/units", "record/timeline", "judge/rules", "judge/diagnose", "present/document",
 	}},
 	{"present/text", "writes a document for a terminal", []string{
 		"base/shellword", "base/units", "present/document",

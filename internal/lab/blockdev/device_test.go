@@ -160,7 +160,7 @@ func TestDetachLeavesNothing(t *testing.T) {
 	}
 
 	name := v.Name()
-	if c, err := get(name, "write_cache"); err != nil || c != "write through" {
+	if c, err := QueueSetting(name, "write_cache"); err != nil || c != "write through" {
 		t.Errorf("the write cache is %q: %v", c, err)
 	}
 
@@ -216,7 +216,7 @@ func nothingLeft(t testing.TB, dir, device string, undo []setting) {
 	}
 
 	for _, s := range undo {
-		if is, err := get(device, s.name); err != nil || is != s.value {
+		if is, err := QueueSetting(device, s.name); err != nil || is != s.value {
 			t.Errorf("%s of %s is %q, was %q: %v", s.name, device, is, s.value, err)
 		}
 	}

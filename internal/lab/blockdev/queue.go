@@ -68,7 +68,7 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 func (v *Device) setQueue(settings []setting, log func(string)) error {
 	var lines strings.Builder
 	for _, s := range settings {
-		old, err := get(v.loop.name, s.name)
+		old, err := QueueSetting(v.loop.name, s.name)
 		if err == nil && old != s.value {
 			v.undo = append(v.undo, setting{s.name, old})
 			lines.WriteString(s.name + " " + old + "\n")
@@ -112,8 +112,8 @@ func unbound(dir string) error {
 
 func queuePath(device, name string) string { return filepath.Join("/sys/block", device, "queue", name) }
 
-// get reads a setting.
-func get(device, name string) (string, error) {
+// QueueSetting reads a setting of a device's queue.
+func QueueSetting(device, name string) (string, error) {
 	text, err := os.ReadFile(queuePath(device, name))
 	if err != nil {
 		return "", err
@@ -127,7 +127,7 @@ func get(device, name string) (string, error) {
 
 // set writes a setting if it is different.
 func set(device string, s setting) error {
-	if old, err := get(device, s.name); err != nil || old == s.value {
+	if old, err := QueueSetting(device, s.name); err != nil || old == s.value {
 		return err
 	}
 	return os.WriteFile(queuePath(device, s.name), []byte(s.value), 0o644)

@@ -288,54 +288,47 @@ func Attach(s *State) (*Machine, error) {
 	return m, nil
 }
 
-func (m *Machine) ask(ctx context.Context, method, path string, q request) (*answer, error) {
+func (m *Machine) ask(ctx context.Context, method, path string, q request) (a answer, err error) {
 	body, err := json.Marshal(q)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 
 	r, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 
 	resp, err := m.client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("cannot reach the lab's daemon: %w", err)
+		return answer{}, fmt.Errorf("cannot reach the lab's daemon: %w", err)
 	}
 
 	defer resp.Body.Close()
-	var a answer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
-		return nil, fmt.Errorf("cannot read the answer of the lab's daemon: %w", err)
+		return answer{}, fmt.Errorf("cannot read the answer of the lab's daemon: %w", err)
 	}
 	if a.Busy {
-		return nil, &BusyError{a.Error}
+		return answer{}, &BusyError{a.Error}
 	}
 	if a.Error != "" {
-		return nil, errors.New(a.Error)
+		return answer{}, errors.New(a.Error)
 	}
 
-	return &a, nil
+	return a, nil
 }
 
 // Status returns the state of the volumes.
 func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	a, err := m.ask(ctx, http.MethodGet, "/status", request{})
-	if err != nil {
-		return nil, err
-	}
-	return a.Status, nil
+	return a.Status, err
 }
 
 // Set changes limits, with assignments of the same form as for a scenario:
 // "volumes.data.iops=16000".
 func (m *Machine) Set(ctx context.Context, sets []string) (*Status, error) {
 	a, err := m.ask(ctx, http.MethodPost, "/set", request{Sets: sets})
-	if err != nil {
-		return nil, err
-	}
-	return a.Status, nil
+	return a.Status, err
 }
 
 // Pace sets whether requests wait for their volumes. With false they return immediately, for
@@ -354,10 +347,7 @@ func (m *Machine) ResetStats(ctx context.Context) error {
 // Cut turns off the power of all volumes simultaneously: from now on every request fails.
 func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
 	a, err := m.ask(ctx, http.MethodPost, "/cut", request{Cut: &c})
-	if err != nil {
-		return nil, err
-	}
-	return a.Cut, nil
+	return a.Cut, err
 }
 
 // Recover restores the power and mounts the volumes again. Processes that had files open must have

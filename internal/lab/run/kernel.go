@@ -6,15 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/blockdev"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -128,15 +127,9 @@ func (c counters) more(o counters) counters {
 func queueFacts(device, volume string) map[string]string {
 	out := map[string]string{}
 	for _, name := range []string{"scheduler", "nr_requests", "wbt_lat_usec"} {
-		text, err := os.ReadFile(filepath.Join("/sys/block", device, "queue", name))
-		if err != nil {
-			continue
+		if value, err := blockdev.QueueSetting(device, name); err == nil {
+			out[name+"."+volume] = value
 		}
-		value := strings.TrimSpace(string(text))
-		if _, chosen, ok := strings.Cut(value, "["); ok { // "[none] mq-deadline"
-			value, _, _ = strings.Cut(chosen, "]")
-		}
-		out[name+"."+volume] = value
 	}
 	return out
 }

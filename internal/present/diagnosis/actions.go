@@ -36,16 +36,16 @@ func (d *diagnosed) doNow() *document.Section {
 }
 
 // then lists the other actions.
-func (d *diagnosed) then() []document.Section {
+func (d *diagnosed) then() document.Section {
 	if len(d.Actions) < 2 {
-		return nil
+		return document.Section{}
 	}
 	var all []document.Task
 	for i := range d.Actions[1:] {
 		all = append(all, action(&d.Actions[i+1], i+2))
 	}
-	return []document.Section{{ID: "then", Title: "If that is not enough",
-		Aside: "one at a time; check the effect of each before the next", Parts: []document.Part{{Tasks: all}}}}
+	return document.Section{ID: "then", Title: "If that is not enough",
+		Aside: "one at a time; check the effect of each before the next", Parts: []document.Part{{Tasks: all}}}
 }
 
 // places names the kinds of deployment.

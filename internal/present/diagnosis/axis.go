@@ -13,10 +13,11 @@ import (
 
 // seconds converts a time to a position on the charts' axis.
 func (d *diagnosed) seconds(t time.Time) float64 {
-	at := document.ClockSeconds(t, d.loc)
+	at := document.ClockSeconds(t, d.Location)
 	for i := 1; i < len(d.Runs); i++ {
-		from, to := document.ClockSeconds(d.Runs[i-1].To, d.loc), document.ClockSeconds(d.Runs[i].From, d.loc)
-		switch real := document.ClockSeconds(t, d.loc); {
+		from := document.ClockSeconds(d.Runs[i-1].To, d.Location)
+		to := document.ClockSeconds(d.Runs[i].From, d.Location)
+		switch real := document.ClockSeconds(t, d.Location); {
 		case real >= to:
 			at -= to - from
 		// A time within a gap is placed where the gap was cut.

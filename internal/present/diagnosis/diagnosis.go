@@ -38,15 +38,11 @@ type Options struct {
 // diagnosed is a diagnosis that is turned into a document.
 type diagnosed struct {
 	*diagnose.Report
-	pack     *rules.Pack
-	clock    Clock
-	loc      *time.Location
-	live     bool
-	watching *document.Watching
-	servers  []string
-	queries  *document.Queries
-	charts   *document.Timeline
-	linked   map[string]bool // rules whose address a finding has
+	Options
+	clock   Clock
+	queries *Queries
+	charts  *document.Timeline
+	linked  map[string]bool // rules whose address a finding has
 }
 
 // Document returns a diagnosis as a document. With r.Detail ([diagnose.Options], Slots), its
@@ -57,9 +53,8 @@ func Document(report *diagnose.Report, opt Options) *document.Document {
 		opt.Location = time.UTC
 	}
 
-	shown := &diagnosed{Report: report, clock: NewClock(report.Span, opt.Location), loc: opt.Location,
-		live: opt.Live, watching: opt.Watching, servers: opt.Servers,
-		queries: NewQueries(opt.Pack), pack: opt.Pack, linked: map[string]bool{}}
+	shown := &diagnosed{Report: report, Options: opt, clock: NewClock(report.Span, opt.Location),
+		queries: NewQueries(opt.Pack), linked: map[string]bool{}}
 	doc := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(report.Verdict),
 		Host: cmp.Or(hosts(report.Sources), opt.Host)}
 	doc.Verdict, doc.Lead = shown.verdict()
@@ -76,56 +71,45 @@ func Document(report *diagnose.Report, opt Options) *document.Document {
 	shown.nameServer(doc)
 	if shown.charts = shown.timeline(); shown.charts != nil {
 		doc.Timeline = shown.charts
-		doc.Sections = append(doc.Sections,
-			document.Section{ID: "timeline", Title: "Timeline", Note: shown.charts.Note, Screen: document.IfItFits,
-				Parts: []document.Part{{Timeline: shown.charts}}})
+		doc.Add(document.Section{ID: "timeline", Title: "Timeline", Note: shown.charts.Note,
+			Screen: document.IfItFits, Parts: []document.Part{{Timeline: shown.charts}}})
 	}
 
 	// The timeline must be built before these: they link to it only if there is one.
 	doc.Now, doc.Onward = shown.doNow(), shown.onward()
 	doc.Facts, doc.Summary = shown.facts(), shown.summary()
-	doc.Sections = append(doc.Sections, shown.marks()...)
-	doc.Sections = append(doc.Sections, shown.others()...)
-	doc.Sections = append(doc.Sections, shown.incidents()...)
-	doc.Sections = append(doc.Sections, shown.periods()...)
+	doc.Add(shown.marks(), shown.others(), shown.incidents())
+	doc.Add(shown.periods()...)
 
 	calm := report.Stalls.Seconds == 0
 
 	// If nothing stalled, the next limit to be reached matters most.
 	if calm {
-		for _, s := range shown.headroom() {
-			s.Screen = document.IfItFits
-			doc.Sections = append(doc.Sections, s)
-		}
+		s := shown.headroom()
+		s.Screen = document.IfItFits
+		doc.Add(s)
 	}
 
 	causes, symptoms := shown.ofKind(diagnose.Cause), shown.ofKind(diagnose.Symptom)
 	// Without a latency to judge, "none" would claim too much.
 	if len(causes)+len(symptoms) == 0 && report.Stalls.Of > 0 {
-		doc.Sections = append(doc.Sections,
-			document.Section{ID: "why", Title: "Findings", Screen: document.IfItFits,
-				Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
+		doc.Add(document.Section{ID: "why", Title: "Findings", Screen: document.IfItFits,
+			Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
 	}
 
-	doc.Sections = append(doc.Sections, shown.findings("why", "Causes", "", causes, 0)...)
-	doc.Sections = append(doc.Sections, shown.findings("hurts", "Symptoms", "", symptoms, len(causes))...)
-	doc.Sections = append(doc.Sections, shown.elsewhere()...)
-	doc.Sections = append(doc.Sections, shown.support()...)
-	doc.Sections = append(doc.Sections, shown.then()...)
-	doc.Sections = append(doc.Sections, shown.measured()...)
-	doc.Sections = append(doc.Sections, shown.account()...)
-	doc.Sections = append(doc.Sections, shown.latency()...)
-	doc.Sections = append(doc.Sections,
-		shown.findings("not", "Ruled out", "What not to spend money on.", shown.ofKind(diagnose.Refutation),
-			len(causes)+len(symptoms))...)
+	doc.Add(shown.findings("why", "Causes", "", causes, 0),
+		shown.findings("hurts", "Symptoms", "", symptoms, len(causes)), shown.elsewhere())
+	doc.Add(shown.support()...)
+	doc.Add(shown.then(), shown.measured(), shown.account())
+	doc.Add(shown.latency()...)
+	doc.Add(shown.findings("not", "Ruled out", "What not to spend money on.", shown.ofKind(diagnose.Refutation),
+		len(causes)+len(symptoms)))
 
 	if !calm {
-		doc.Sections = append(doc.Sections, shown.headroom()...)
+		doc.Add(shown.headroom())
 	}
 
-	doc.Sections = append(doc.Sections, shown.gaps()...)
-	doc.Sections = append(doc.Sections, shown.sources())
-	doc.Sections = append(doc.Sections, shown.queries.Section()...)
+	doc.Add(shown.gaps(), shown.sources(), shown.queries.Section())
 
 	if len(report.Findings) > 0 {
 		doc.Next = "More on a finding: plimsoll rules show " + report.Findings[0].Rule
@@ -147,7 +131,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 	}
 
 	axis := &document.Timeline{FromS: d.seconds(from), ToS: d.seconds(to), Cuts: d.cuts(),
-		Zone: d.Span.From.In(d.loc).Format("MST")}
+		Zone: d.Span.From.In(d.Location).Format("MST")}
 	var slot float64
 	add := func(p diagnose.Plot) {
 		c := document.Chart{ID: "c" + strconv.Itoa(len(axis.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS,
@@ -197,8 +181,8 @@ func (d *diagnosed) timeline() *document.Timeline {
 
 	for _, m := range d.Marks {
 		// A mark after the last sample is drawn at the end.
-		axis.Marks = append(axis.Marks, document.Mark{AtS: min(d.seconds(m.At), axis.ToS), Text: m.Text,
-			Clock: d.clock.At(m.At)})
+		axis.Marks = append(axis.Marks, document.Mark{AtS: min(d.seconds(m.At), axis.ToS),
+			Text: document.Visible(m.Text), Clock: d.clock.At(m.At)})
 	}
 
 	axis.Note = d.pointsNote(slot, axis)
@@ -232,9 +216,9 @@ func (d *diagnosed) band(t *document.Timeline, kind, name string, spans []diagno
 const smallShare = 0.01
 
 // account says where the stalled time went.
-func (d *diagnosed) account() []document.Section {
+func (d *diagnosed) account() document.Section {
 	if len(d.Account) == 0 {
-		return nil
+		return document.Section{}
 	}
 
 	aside, unit := "", "seconds"
@@ -261,8 +245,8 @@ func (d *diagnosed) account() []document.Section {
 		shares.Rows = append(shares.Rows, row)
 	}
 
-	return []document.Section{{ID: "accounting", Title: "Where the stalled time went", Aside: aside,
-		Parts: []document.Part{{Shares: shares}}}}
+	return document.Section{ID: "accounting", Title: "Where the stalled time went", Aside: aside,
+		Parts: []document.Part{{Shares: shares}}}
 }
 
 // densityOfSpread prepares a spread for drawing, together with the operations that are shown
@@ -326,20 +310,18 @@ func (d *diagnosed) latency() []document.Section {
 }
 
 // gaps lists the rules that could not be judged.
-func (d *diagnosed) gaps() []document.Section {
-	all := gaps(d.Report, d.pack)
+func (d *diagnosed) gaps() document.Section {
+	all := gaps(d.Report, d.Pack)
 	if len(all) == 0 {
-		return nil
+		return document.Section{}
 	}
-	return []document.Section{{ID: "gaps", Title: "Not measurable here", Aside: "neither found nor ruled out",
-		Parts: []document.Part{{Gaps: all, Brief: d.Stalls.Of > 0}}}}
+	return document.Section{ID: "gaps", Title: "Not measurable here", Aside: "neither found nor ruled out",
+		Parts: []document.Part{{Gaps: all, Brief: d.Stalls.Of > 0}}}
 }
 
 // sources lists the sources that were examined.
 func (d *diagnosed) sources() document.Section {
-	tab := &document.Table{Caption: "Sources",
-		Columns: []document.Column{{Text: "source"}, {Text: "kind"}, {Text: "samples", Number: true},
-			{Text: "from"}, {Text: "to"}}}
+	tab := document.NewTable("Sources", "source", "kind", "#samples", "from", "to")
 	for _, s := range d.allSources() {
 		what := strings.TrimSpace(s.Kind + " " + strings.TrimSpace(s.Engine+" "+s.Version))
 		if s.Host != "" {
@@ -358,10 +340,11 @@ func (d *diagnosed) sources() document.Section {
 		}
 
 		if !s.From.IsZero() && !s.To.IsZero() {
-			row[3].Text, row[4].Text = s.From.In(d.loc).Format(time.DateTime), s.To.In(d.loc).Format(time.DateTime)
+			row[3].Text = s.From.In(d.Location).Format(time.DateTime)
+			row[4].Text = s.To.In(d.Location).Format(time.DateTime)
 		}
 
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 	}
 
 	tab.Notes = d.Notes

@@ -13,18 +13,16 @@ import (
 )
 
 // elsewhere lists findings about devices that the database does not use.
-func (d *diagnosed) elsewhere() []document.Section {
+func (d *diagnosed) elsewhere() document.Section {
 	if len(d.Elsewhere) == 0 {
-		return nil
+		return document.Section{}
 	}
-	t := &document.Table{Caption: "Devices that the database does not use",
-		Columns: []document.Column{{Text: "device"}, {Text: "finding"}}}
+	t := document.NewTable("Devices that the database does not use", "device", "finding")
 	for _, f := range d.Elsewhere {
-		t.Rows = append(t.Rows, []document.Cell{{Text: f.Subject, Roles: "code"},
-			{Text: f.Title + ": " + f.Summary}})
+		t.Add([]document.Cell{{Text: f.Subject, Roles: "code"}, {Text: f.Title + ": " + f.Summary}})
 	}
-	return []document.Section{{ID: "elsewhere", Title: "Elsewhere on this host",
-		Parts: []document.Part{{Table: t}}}}
+	return document.Section{ID: "elsewhere", Title: "Elsewhere on this host",
+		Parts: []document.Part{{Table: t}}}
 }
 
 // hostsMax bounds the hosts named in a heading.
@@ -92,7 +90,7 @@ func (d *diagnosed) facts() []document.Fact {
 	for i, f := range d.ofKind(diagnose.Cause) {
 		if i == 0 && f.Weight > 0 && stalls.Seconds > 0 {
 			out = append(out, document.Fact{Label: "Top cause", Value: units.Percent(f.Weight),
-				Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
+				Note: "of the stall: " + f.Title, Level: document.Level(f.Severity), Href: "#f1"})
 		}
 	}
 

@@ -13,21 +13,21 @@ import (
 )
 
 // findings returns a section of findings, numbered from before+1; none if there are no findings.
-func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, before int) []document.Section {
+func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, before int) document.Section {
 	if len(all) == 0 {
-		return nil
+		return document.Section{}
 	}
 	out := make([]document.Finding, len(all))
 	for i, f := range all {
 		out[i] = d.finding(f, before+i+1)
 	}
-	return []document.Section{{ID: id, Title: title, Note: note, Parts: []document.Part{{Findings: out}}}}
+	return document.Section{ID: id, Title: title, Note: note, Parts: []document.Part{{Findings: out}}}
 }
 
 func (d *diagnosed) finding(judged diagnose.Finding, n int) document.Finding {
-	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(judged.Severity),
+	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: document.Level(judged.Severity),
 		Word: string(judged.Severity), Title: judged.Title, Subject: judged.Subject,
-		Summary: judged.Summary, Cause: judged.Cause, Rule: judged.Rule, Condition: condition(d.pack, judged.Rule),
+		Summary: judged.Summary, Cause: judged.Cause, Rule: judged.Rule, Condition: condition(d.Pack, judged.Rule),
 		Essential: judged.Rule == evidenceRule,
 		Aside:     judged.Kind == diagnose.Symptom && !judged.Judged && d.Stalls.Seconds > 0,
 		Kind:      kinds[judged.Kind], Brief: brief(judged)}
@@ -129,16 +129,6 @@ func facts(all map[string]string) string {
 		out = append(out, name+"="+all[name])
 	}
 	return strings.Join(out, ", ")
-}
-
-func level(s diagnose.Severity) document.Level {
-	switch s {
-	case diagnose.Critical:
-		return document.Critical
-	case diagnose.Warning:
-		return document.Warning
-	}
-	return document.Info
 }
 
 // condition is the PromQL condition of a finding's rule; "" if the rule is not in the pack or has

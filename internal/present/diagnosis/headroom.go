@@ -60,7 +60,7 @@ const hiddenRatio = 0.9
 
 func (d *diagnosed) endLine(h headroom.Headroom) string {
 	at := d.Span.To.Add(time.Duration(h.Ends.InS * float64(time.Second)))
-	return h.Sentence("on " + at.In(d.loc).Format("2006-01-02 15:04 MST"))
+	return h.Sentence("on " + at.In(d.Location).Format("2006-01-02 15:04 MST"))
 }
 
 func (d *diagnosed) burstLine(h headroom.Headroom) string {
@@ -75,9 +75,9 @@ func (d *diagnosed) burstLine(h headroom.Headroom) string {
 }
 
 // headroom lists how much of each limit is used.
-func (d *diagnosed) headroom() []document.Section {
+func (d *diagnosed) headroom() document.Section {
 	if len(d.Headroom) == 0 {
-		return nil
+		return document.Section{}
 	}
 
 	tab := &document.Table{Caption: "Headroom", Short: headroomShort, Columns: []document.Column{
@@ -97,7 +97,7 @@ func (d *diagnosed) headroom() []document.Section {
 			}
 			continue
 		}
-		tab.Rows = append(tab.Rows, d.headroomRow(h))
+		tab.Add(d.headroomRow(h))
 	}
 
 	for _, h := range d.Headroom {
@@ -123,7 +123,7 @@ func (d *diagnosed) headroom() []document.Section {
 		}
 	}
 
-	return []document.Section{s}
+	return s
 }
 
 func (d *diagnosed) headroomRow(resource headroom.Headroom) []document.Cell {

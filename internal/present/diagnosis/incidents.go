@@ -53,9 +53,9 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 }
 
 // incidents lists the incidents if there are several.
-func (d *diagnosed) incidents() []document.Section {
+func (d *diagnosed) incidents() document.Section {
 	if len(d.Incidents) < 2 {
-		return nil
+		return document.Section{}
 	}
 
 	tab := &document.Table{Caption: "Incidents, most harmful first", Columns: []document.Column{
@@ -86,11 +86,11 @@ func (d *diagnosed) incidents() []document.Section {
 			row[6].Text = units.Seconds(x.Stalls.PeriodS)
 		}
 
-		if d.live {
+		if d.Live {
 			row[1].Text = nowOrEarlier(x) + ", " + row[1].Text
 		}
 
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 	}
 
 	note := "The following sections describe incident " + strconv.Itoa(d.Incident) +
@@ -100,8 +100,8 @@ func (d *diagnosed) incidents() []document.Section {
 	}
 
 	tab.Notes = []string{note}
-	return []document.Section{{ID: "incidents", Title: "Incidents", Note: "Most harmful first.",
-		Parts: []document.Part{{Table: tab}}}}
+	return document.Section{ID: "incidents", Title: "Incidents", Note: "Most harmful first.",
+		Parts: []document.Part{{Table: tab}}}
 }
 
 func hurtNames(x diagnose.Incident) string {

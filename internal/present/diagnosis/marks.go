@@ -7,9 +7,9 @@ import (
 )
 
 // marks compares the time before each mark with the time after it.
-func (d *diagnosed) marks() []document.Section {
+func (d *diagnosed) marks() document.Section {
 	if len(d.Marks) == 0 {
-		return nil
+		return document.Section{}
 	}
 
 	t := &document.Table{Caption: "Marks, with the time before and after each",
@@ -25,12 +25,13 @@ func (d *diagnosed) marks() []document.Section {
 			row = append(row, document.Cell{Text: of(m.Before), Number: true},
 				document.Cell{Text: of(m.After), Number: true})
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row)
 	}
 
 	t.Notes = []string{"Figures are of " + d.Stalls.Signal +
 		", between adjacent marks. To test whether a change helped: plimsoll prove SOURCE --at-mark."}
-	return []document.Section{{ID: "marks", Title: "Marks", Screen: document.IfItFits, Parts: []document.Part{{Table: t}}}}
+	return document.Section{ID: "marks", Title: "Marks", Screen: document.IfItFits,
+		Parts: []document.Part{{Table: t}}}
 }
 
 func stalledOf(s diagnose.Side) string {

@@ -10,17 +10,16 @@ import (
 )
 
 // measured reports a trace's measurements in the stalled time.
-func (d *diagnosed) measured() []document.Section {
+func (d *diagnosed) measured() document.Section {
 	m := d.Measured
 	if m == nil {
-		return nil
+		return document.Section{}
 	}
 
 	shares := &document.Shares{Caption: "Traced waits", Under: units.Percent(smallShare)}
 	for _, w := range m.Waits {
-		shares.Rows = append(shares.Rows,
-			document.SharePart{Name: w.Text, Part: w.Share, Amount: units.Seconds(w.Seconds),
-				Minor: w.Share < smallShare})
+		shares.Rows = append(shares.Rows, document.SharePart{Name: w.Text, Part: w.Share,
+			Amount: units.Seconds(w.Seconds), Minor: w.Share < smallShare})
 	}
 
 	var stages []string
@@ -30,10 +29,10 @@ func (d *diagnosed) measured() []document.Section {
 		}
 	}
 
-	return []document.Section{{ID: "measured", Title: "Traced waits",
+	return document.Section{ID: "measured", Title: "Traced waits",
 		Aside: measuredOf(m, d.Stalls.Seconds),
 		Parts: []document.Part{{Shares: shares},
-			{Text: "The same time by stage: " + strings.Join(stages, ", ") + "."}}}}
+			{Text: "The same time by stage: " + strings.Join(stages, ", ") + "."}}}
 }
 
 // measuredOf says which calls were measured, and for how long.

@@ -8,7 +8,7 @@ import (
 // now returns the fact that says whether an incident is in progress, for sources that are being
 // watched.
 func (d *diagnosed) now() []document.Fact {
-	if !d.live || d.Stalls.Of <= 0 {
+	if !d.Live || d.Stalls.Of <= 0 {
 		return nil
 	}
 

@@ -38,13 +38,13 @@ func (d *diagnosed) nextCommand() (title, command, expect string) {
 			`plimsoll probe --show --profile "${PROFILE:?one that plimsoll probe -h lists}"`,
 			"what it would write and sync; without --show and with a folder it measures that folder's volume"
 
-	case worst == nil && d.Stalls.Of > 0 && d.watching != nil:
-		return d.watching.Next()
+	case worst == nil && d.Stalls.Of > 0 && d.Watching != nil:
+		return d.Watching.Next()
 
 	// Devices alone do not show how long clients wait, but the database is right here.
-	case engine == "" && d.only("host") && len(d.servers) > 0:
-		words := make([]string, len(d.servers))
-		for i, s := range d.servers {
+	case engine == "" && d.only("host") && len(d.Servers) > 0:
+		words := make([]string, len(d.Servers))
+		for i, s := range d.Servers {
 			words[i] = shellword.Quote(s)
 		}
 		return "diagnose the database on this host together with its devices",
@@ -89,7 +89,7 @@ func (d *diagnosed) engineAddress() (product, address string) {
 		return "", ""
 	}
 
-	for _, e := range d.pack.Engines() {
+	for _, e := range d.Pack.Engines() {
 		if e.Database != d.Sources[i].Engine {
 			continue
 		}

@@ -44,7 +44,7 @@ func (d *diagnosed) periods() []document.Section {
 				row[4].Text = units.Seconds(*p.WorstS)
 			}
 
-			tab.Rows = append(tab.Rows, row)
+			tab.Add(row)
 		}
 
 		out = append(out, document.Section{ID: "periods", Title: title,
@@ -52,20 +52,18 @@ func (d *diagnosed) periods() []document.Section {
 	}
 
 	if len(d.WorstMinutes) > 0 {
-		t := &document.Table{Caption: "Worst minutes", Short: minutesShort,
-			Columns: []document.Column{{Text: "minute"}, {Text: "operations"}, {Text: "total wait", Number: true},
-				{Text: "worst mean", Number: true}}}
+		t := document.NewTable("Worst minutes", "minute", "operations", "#total wait", "#worst mean")
+		t.Short = minutesShort
 		for _, m := range d.WorstMinutes {
 			row := []document.Cell{d.when(diagnose.Span{From: m.From, To: m.From.Add(time.Minute)}), {Text: m.Signal},
 				{Text: units.Value(m.WaitedS, units.OpSeconds), Number: true}, {Text: "–", Number: true}}
 			if m.WorstS != nil {
 				row[3].Text = units.Seconds(*m.WorstS)
 			}
-			t.Rows = append(t.Rows, row)
+			t.Add(row)
 		}
 
-		out = append(out, document.Section{ID: "minutes", Title: "Worst minutes",
-			Parts: []document.Part{{Table: t}}})
+		out = append(out, t.Section("minutes", "Worst minutes"))
 	}
 
 	return out

@@ -69,7 +69,7 @@ func severalIncidents() *diagnosed {
 				},
 			}},
 	}
-	return &diagnosed{Report: r, loc: time.UTC, clock: NewClock(r.Span, nil)}
+	return &diagnosed{Report: r, Options: Options{Location: time.UTC}, clock: NewClock(r.Span, nil)}
 }
 
 // Each incident has a row, the most harmful first: what suffered, for how long, and why.
@@ -85,7 +85,7 @@ The following sections describe incident 1. --incident N shows another one in fu
 	// A list of one would repeat the verdict.
 	d := severalIncidents()
 	d.Incidents = d.Incidents[:1]
-	if got := d.incidents(); got != nil {
+	if got := d.incidents(); got.Parts != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -93,8 +93,8 @@ The following sections describe incident 1. --incident N shows another one in fu
 // While sources are watched, each incident is now or earlier; two that begin in one second have one address.
 func TestIncidentsWhileWatched(t *testing.T) {
 	d := severalIncidents()
-	d.live, d.Incidents[1].Ongoing = true, true
-	rows := d.incidents()[0].Parts[0].Table.Rows
+	d.Live, d.Incidents[1].Ongoing = true, true
+	rows := d.incidents().Parts[0].Table.Rows
 	if rows[0][1].Text != "earlier, 15:55:10-15:55:40" || rows[1][1].Text != "now, 15:55:10-15:55:12" {
 		t.Errorf("%s; %s", rows[0][1].Text, rows[1][1].Text)
 	}
@@ -110,7 +110,7 @@ func TestNow(t *testing.T) {
 		change func(*diagnosed)
 		want   string
 	}{
-		{"a file", func(d *diagnosed) { d.live = false }, ""}, {"nothing was watched", func(d *diagnosed) { d.Stalls.Of = 0 }, ""},
+		{"a file", func(d *diagnosed) { d.Live = false }, ""}, {"nothing was watched", func(d *diagnosed) { d.Stalls.Of = 0 }, ""},
 		{"over", func(*diagnosed) {}, "no stall: since 15:55:40; the findings below are from before"},
 		{"none", func(d *diagnosed) { d.Incidents = nil }, "no stall: none in this window"},
 		{"only slower", func(d *diagnosed) { d.Incidents = d.Incidents[2:] }, "no stall: none in this window"},
@@ -120,7 +120,7 @@ func TestNow(t *testing.T) {
 		}, "ongoing: MongoDB reads: no cause found"},
 	} {
 		d := severalIncidents()
-		d.live = true
+		d.Live = true
 		c.change(d)
 		got := ""
 		for _, f := range d.now() {
@@ -189,7 +189,7 @@ To see one server in full, give only its sources, or --selector.
 	}
 	d.Others = nil
 	p = &document.Document{Verdict: "V."}
-	if d.nameServer(p); p.Verdict != "V." || d.others() != nil {
+	if d.nameServer(p); p.Verdict != "V." || d.others().Parts != nil {
 		t.Errorf("a server alone is named: %+v", p)
 	}
 }
@@ -219,7 +219,7 @@ stopped | 16:00:00 | 100 % | – | – | – | – | –
 Figures are of MongoDB writes, between adjacent marks. To test whether a change helped: plimsoll prove SOURCE --at-mark.
 `)
 	d.Marks = nil
-	if d.marks() != nil {
+	if d.marks().Parts != nil {
 		t.Error("a table without marks")
 	}
 }
@@ -297,11 +297,11 @@ expect: no stall
 // The first action is in full; the others are named, and to be tried one at a time.
 func TestActions(t *testing.T) {
 	d := severalIncidents()
-	if d.doNow() != nil || d.then() != nil {
+	if d.doNow() != nil || d.then().Parts != nil {
 		t.Error("something to do without actions")
 	}
 	d.Actions = []diagnose.Action{{Title: "Raise the IOPS"}}
-	if got := d.doNow(); got.Title != "Do now about incident 1" || len(got.Parts) != 1 || d.then() != nil {
+	if got := d.doNow(); got.Title != "Do now about incident 1" || len(got.Parts) != 1 || d.then().Parts != nil {
 		t.Errorf("%+v", got)
 	}
 	d.Actions, d.Incidents = append(
@@ -313,7 +313,7 @@ func TestActions(t *testing.T) {
 		got.Parts[1].Text != "If that is not enough: WAL on its own volume; tune writeback. Try one at a time and check its effect before the next; the commands are below." {
 		t.Errorf("%+v", got)
 	}
-	if got := d.then()[0].Parts[0].Tasks; len(got) != 2 || got[0].ID != "do2" || got[1].Number != 3 {
+	if got := d.then().Parts[0].Tasks; len(got) != 2 || got[0].ID != "do2" || got[1].Number != 3 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -321,7 +321,7 @@ func TestActions(t *testing.T) {
 // A trace's waits are shares of what was traced, with the stages that matter.
 func TestMeasured(t *testing.T) {
 	d := &diagnosed{Report: &diagnose.Report{Stalls: diagnose.StallSummary{Seconds: 70}}}
-	if d.measured() != nil {
+	if d.measured().Parts != nil {
 		t.Error("measured without a trace")
 	}
 	d.Measured = &diagnose.Measured{
@@ -339,7 +339,7 @@ func TestMeasured(t *testing.T) {
 			{Stage: "device_own", Share: 0.1},
 		},
 	}
-	s := d.measured()[0]
+	s := d.measured()
 	if got := s.Parts[1].Text; got != "The same time by stage: 88 % device queue, 10 % device own." {
 		t.Error(got)
 	}

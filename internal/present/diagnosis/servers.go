@@ -52,9 +52,9 @@ func headline(o *diagnose.Report) string {
 }
 
 // others lists the verdicts on the other servers.
-func (d *diagnosed) others() []document.Section {
+func (d *diagnosed) others() document.Section {
 	if len(d.Others) == 0 {
-		return nil
+		return document.Section{}
 	}
 
 	t := &document.Table{Caption: "Other servers, most harmful first",
@@ -64,14 +64,14 @@ func (d *diagnosed) others() []document.Section {
 		if what == "" {
 			what = "host"
 		}
-		t.Rows = append(t.Rows, []document.Cell{{Text: o.Server.Name}, {Text: what}, {Text: o.Verdict}})
+		t.Line(o.Server.Name, what, o.Verdict)
 		for _, n := range o.Notes {
 			t.Notes = append(t.Notes, o.Server.Name+": "+n)
 		}
 	}
 
 	t.Notes = append(t.Notes, "To see one server in full, give only its sources, or --selector.")
-	return []document.Section{{ID: "servers", Title: "Other servers", Parts: []document.Part{{Table: t}}}}
+	return document.Section{ID: "servers", Title: "Other servers", Parts: []document.Part{{Table: t}}}
 }
 
 // allSources returns the sources of every server, without duplicates.

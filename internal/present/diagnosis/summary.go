@@ -30,14 +30,12 @@ func (d *diagnosed) summary() []document.Term {
 		}
 	}
 
-	out := []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}},
+	out := []document.Term{sources, document.NewTerm("span", span),
 		{Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
 	out = append(out, d.claim()...)
 	if len(d.Notes) > 0 {
-		notes := document.Term{Label: "identity", Keep: true}
-		for _, text := range grouped(d.Notes) {
-			notes.Lines = append(notes.Lines, document.Line{Text: text})
-		}
+		notes := document.NewTerm("identity", grouped(d.Notes)...)
+		notes.Keep = true
 		out = append(out, notes)
 	}
 
@@ -105,10 +103,8 @@ func (d *diagnosed) claim() (out []document.Term) {
 
 	out = append(out, watched)
 	if len(d.NotSeen) > 0 {
-		unseen := document.Term{Label: "not seen", Keep: true}
-		for _, text := range d.NotSeen {
-			unseen.Lines = append(unseen.Lines, document.Line{Text: text})
-		}
+		unseen := document.NewTerm("not seen", d.NotSeen...)
+		unseen.Keep = true
 		out = append(out, unseen)
 	}
 

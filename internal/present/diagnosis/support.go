@@ -6,7 +6,6 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/present/document"
 )
 
@@ -38,10 +37,9 @@ func (d *diagnosed) supportCase(id string, f diagnose.Finding) document.Section 
 	text := volume + " was slow between " + at(x.From) + " and " + at(x.To) + " UTC, for " +
 		units.Seconds(x.SlowS) +
 		" in total. " + f.Summary
-	t := &document.Table{Caption: "Counters of " + volume + " and of its peers, medians",
-		Columns: []document.Column{{Text: "device"}, {Text: "counter"}, {Text: "while slow", Number: true},
-			{Text: "at the same load", Number: true}},
-		Notes: []string{"The last column is from times when the device handled at least the same load at normal speed."}}
+	t := document.NewTable("Counters of "+volume+" and of its peers, medians", "device", "counter",
+		"#while slow", "#at the same load")
+	t.Notes = []string{"The last column is from times when the device handled at least the same load at normal speed."}
 
 	value := func(v *float64, unit string) document.Cell {
 		if v == nil {
@@ -51,7 +49,7 @@ func (d *diagnosed) supportCase(id string, f diagnose.Finding) document.Section 
 	}
 
 	for _, r := range x.Counters {
-		t.Rows = append(t.Rows, []document.Cell{{Text: r.Device}, {Text: r.Counter, Href: d.queries.Link(r.Metric)},
+		t.Add([]document.Cell{{Text: r.Device}, {Text: r.Counter, Href: d.queries.Link(r.Metric)},
 			value(r.Slow, r.Unit), value(r.Usual, r.Unit)})
 	}
 
@@ -62,19 +60,4 @@ func (d *diagnosed) supportCase(id string, f diagnose.Finding) document.Section 
 
 	return document.Section{ID: id, Title: "Evidence for a support case", Aside: x.Device,
 		Note: "Attach this to a support case, with the volume's ID.", Parts: parts}
-}
-
-// utcCase converts support evidence to the form of the JSON contract.
-func utcCase(x *rules.SupportCase) *rules.SupportCase {
-	if x == nil {
-		return nil
-	}
-	out := *x
-	out.From, out.To = utc(x.From), utc(x.To)
-	out.Counters = mapped(x.Counters, func(r rules.Counted) rules.Counted {
-		r.Slow, r.Usual = finite(r.Slow), finite(r.Usual)
-		return r
-	})
-	out.Excluded = mapped(x.Excluded, same)
-	return &out
 }

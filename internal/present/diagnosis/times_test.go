@@ -77,7 +77,7 @@ func TestAxisWithoutGaps(t *testing.T) {
 			Span: span(0, 10_060),
 			Runs: []diagnose.Span{span(0, 60), span(10_000, 10_060)},
 		},
-		loc: time.UTC,
+		Options: Options{Location: time.UTC},
 	}
 	zero := d.seconds(at(0))
 	for s, want := range map[float64]float64{0: 0, 59: 59, 60: 60, 5000: 60, 10_000: 60, 10_060: 120} {
@@ -102,8 +102,8 @@ func TestSeriesOverRuns(t *testing.T) {
 		return out
 	}
 	d := &diagnosed{
-		Report: &diagnose.Report{Span: span(0, 1040), Runs: []diagnose.Span{span(0, 40), span(1000, 1040)}},
-		loc:    time.UTC,
+		Report:  &diagnose.Report{Span: span(0, 1040), Runs: []diagnose.Span{span(0, 40), span(1000, 1040)}},
+		Options: Options{Location: time.UTC},
 	}
 	c := document.Chart{FromS: d.seconds(at(0)), StepS: 10}
 	other := track(0, 9, 9)
@@ -153,12 +153,12 @@ func TestPeriods(t *testing.T) {
 		}
 		zone := time.FixedZone("EST", -5*3600)
 		return &diagnosed{
-			Report: r,
-			loc:    zone,
-			clock:  NewClock(diagnose.Span{From: midnight, To: midnight.Add(2 * length)}, zone),
+			Report:  r,
+			Options: Options{Location: zone},
+			clock:   NewClock(diagnose.Span{From: midnight, To: midnight.Add(2 * length)}, zone),
 		}
 	}
-	golden.Inline(t, rowsOf(of(day).periods()), `
+	golden.Inline(t, rowsOf(of(day).periods()...), `
 By the day: in UTC; worst is the highest mean of an interval
 2026-07-20 | 24h | 6h | 25 % | 7.60 s | 1,234
 2026-07-21 | 60.0 s | – |  | – | –
@@ -166,7 +166,7 @@ Worst minutes:
 07-19 19:00:00-19:01:00 | MongoDB writes | 90.0 s | 7.60 s
 07-19 20:00:00-20:01:00 | MongoDB reads | 0 s | –
 `)
-	golden.Inline(t, rowsOf(of(time.Hour).periods()[:1]), `
+	golden.Inline(t, rowsOf(of(time.Hour).periods()[:1]...), `
 By the hour: in UTC; worst is the highest mean of an interval
 07-20 00:00 | 1h | 15m | 25 % | 7.60 s | 1,234
 07-20 01:00 | 60.0 s | – |  | – | –
@@ -174,7 +174,7 @@ By the hour: in UTC; worst is the highest mean of an interval
 }
 
 // rowsOf are the rows of the tables of some sections as text.
-func rowsOf(sections []document.Section) string {
+func rowsOf(sections ...document.Section) string {
 	var b strings.Builder
 	for _, s := range sections {
 		fmt.Fprintf(&b, "%s: %s\n", s.Title, s.Aside)

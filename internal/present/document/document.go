@@ -55,6 +55,15 @@ type Document struct {
 	Program  string  // the program that wrote it: "plimsoll 1.0.0"
 }
 
+// Add appends the sections that have parts.
+func (d *Document) Add(all ...Section) {
+	for _, s := range all {
+		if len(s.Parts) > 0 {
+			d.Sections = append(d.Sections, s)
+		}
+	}
+}
+
 // An Action is a button that sends an empty form to a path of the page's own server.
 type Action struct{ Label, Path string }
 
@@ -97,6 +106,15 @@ type Term struct {
 	Lines []Line
 	// Keep means that a short form shows it too: it limits how reliable the result is.
 	Keep bool
+}
+
+// NewTerm returns a label with lines of plain text.
+func NewTerm(label string, texts ...string) Term {
+	t := Term{Label: label}
+	for _, text := range texts {
+		t.Lines = append(t.Lines, Line{Text: text})
+	}
+	return t
 }
 
 // A Line is one line of a term.

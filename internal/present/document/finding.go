@@ -29,6 +29,21 @@ type Finding struct {
 	Signals   []Cell // the signals of the condition
 }
 
+// Evidence is a table of the numbers behind a finding, each with its query.
+func (f Finding) Evidence() *Table {
+	out := NewTable("Evidence of: "+f.Title, "#figure", "meaning", "when", "read from")
+	for _, o := range f.Observations {
+		when := o.When
+		if o.Whole {
+			when = Cell{Text: "throughout"}
+		}
+		when.Roles = "word"
+		out.Add([]Cell{{Text: o.Value, Roles: "figure", Href: o.Href}, {Text: o.Text}, when,
+			{Text: o.Signal, Roles: "code long", Href: o.Href}})
+	}
+	return out
+}
+
 // A FindingKind says what a finding is about; "" if that does not matter.
 type FindingKind string
 

@@ -31,29 +31,3 @@ func TestEvidenceAddress(t *testing.T) {
 		t.Errorf("%s, %s", e.Href(), EvidenceNumber(e.Href()))
 	}
 }
-
-// A metric is listed once, in the order of the first link to it, under an ID that is safe in an address.
-func TestQueries(t *testing.T) {
-	q := &Queries{Describe: func(metric string) (string, string, []string) {
-		return "Time in <" + metric + ">, µs", "help of " + metric, []string{"rate(" + metric + "[1m])"}
-	}}
-	if got := q.Section(); got != nil {
-		t.Errorf("a section without queries: %v", got)
-	}
-	for _, c := range []struct{ metric, want string }{
-		{"fsync_total", "#q1-time-in-fsync-total-s"}, {"", ""}, {"Lock_Total", "#q2-time-in-lock-total-s"}, {"fsync_total", "#q1-time-in-fsync-total-s"},
-	} {
-		if got := q.Link(c.metric); got != c.want {
-			t.Errorf("%q: %q, want %q", c.metric, got, c.want)
-		}
-	}
-
-	list := q.Section()[0].Parts[0].Queries
-	if len(list) != 2 || list[0].Name != "fsync_total" || list[0].Help != "help of fsync_total" ||
-		list[1].PromQL[0] != "rate(Lock_Total[1m])" {
-		t.Errorf("%+v", list)
-	}
-	if q.Section()[0].Only.Has(Terminal) {
-		t.Error("a terminal has no links to follow")
-	}
-}

@@ -1,5 +1,7 @@
 package document
 
+import "strings"
+
 // A Table has a caption for readers who do not see the text before it.
 type Table struct {
 	Caption string
@@ -38,3 +40,35 @@ type Cell struct {
 
 // A Window is a stretch of a timeline, in its seconds.
 type Window struct{ From, To float64 }
+
+// NewTable returns a table. A heading that begins with # is of a column of numbers.
+func NewTable(caption string, headings ...string) *Table {
+	t := &Table{Caption: caption}
+	for _, h := range headings {
+		text, number := strings.CutPrefix(h, "#")
+		t.Columns = append(t.Columns, Column{Text: text, Number: number})
+	}
+	return t
+}
+
+// Add appends a row. The cells of a column of numbers are numbers.
+func (t *Table) Add(row []Cell) {
+	for i := range row {
+		row[i].Number = row[i].Number || i < len(t.Columns) && t.Columns[i].Number
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// Line appends a row of plain texts.
+func (t *Table) Line(texts ...string) {
+	row := make([]Cell, len(texts))
+	for i, text := range texts {
+		row[i].Text = text
+	}
+	t.Add(row)
+}
+
+// Section returns a section that has only the table.
+func (t *Table) Section(id, title string) Section {
+	return Section{ID: id, Title: title, Parts: []Part{{Table: t}}}
+}

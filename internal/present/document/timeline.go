@@ -1,78 +1,83 @@
 package document
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/base/units"
 )
 
 // A Timeline is a set of charts that share a time axis, a cursor and a zoom, with bands behind
-// them.
+// them. Its JSON is what a page's script reads.
 type Timeline struct {
 	// FromS and ToS bound the time axis. Times of day are seconds since 1970 in the report's time
 	// zone, treated as UTC, so that readers elsewhere see the report's clock instead of theirs.
-	FromS float64
-	ToS   float64
-	// Cuts are the gaps that the axis leaves out, in time order.
-	Cuts []Cut
+	FromS float64 `json:"from"`
+	ToS   float64 `json:"to"`
 	// Elapsed says that times count from the start of a run instead of showing a clock.
-	Elapsed bool
-	Bands   []Band
-	Charts  []Chart
+	Elapsed bool `json:"elapsed"`
+	// Cuts are the gaps that the axis leaves out, in time order.
+	Cuts   []Cut   `json:"cuts,omitempty"`
+	Bands  []Band  `json:"bands"`
+	Charts []Chart `json:"charts"`
 	// Marks are moments at which something was changed, in time order.
-	Marks []Mark
+	Marks []Mark `json:"marks,omitempty"`
 
-	Zone string
-	Note string
+	Zone string `json:"-"`
+	Note string `json:"-"`
 	// From and To are the ends of the axis in words.
-	From, To string
+	From string `json:"-"`
+	To   string `json:"-"`
 }
 
 // A Cut is a gap that a timeline leaves out: at AtS the clock jumps by SkippedS.
 type Cut struct{ AtS, SkippedS float64 }
 
+// MarshalJSON writes a cut as a pair.
+func (c Cut) MarshalJSON() ([]byte, error) { return json.Marshal([2]float64{c.AtS, c.SkippedS}) }
+
 // A Mark is a moment at which something was changed.
 type Mark struct {
-	AtS   float64
-	Text  string
-	Clock string // the time of day
+	AtS   float64 `json:"at"`
+	Text  string  `json:"text"`
+	Clock string  `json:"-"` // the time of day
 }
 
 // A Band is a set of stretches of time in which something held.
 type Band struct {
-	Kind  string // "stall" or "checkpoint"
-	Name  string
-	Spans [][2]float64
+	Kind  string       `json:"kind"` // "stall" or "checkpoint"
+	Name  string       `json:"name"`
+	Spans [][2]float64 `json:"spans"`
 }
 
 // A Chart is one or several series of one unit.
 type Chart struct {
-	ID     string
-	Title  string
-	Unit   string
-	Limit  float64 // a line to compare with, in the unit
-	FromS  float64
-	StepS  float64
-	Series []Series
+	ID     string   `json:"id"`
+	Title  string   `json:"title"`
+	Unit   string   `json:"unit"`
+	Limit  float64  `json:"limit,omitempty"` // a line to compare with, in the unit
+	FromS  float64  `json:"from"`
+	StepS  float64  `json:"step"`
+	Series []Series `json:"series"`
 	// Log says that values differ by orders of magnitude, so their axis is logarithmic.
-	Log bool
+	Log bool `json:"log,omitempty"`
 	// Counts, for percentiles, is the number of operations behind each point.
-	Counts []float64
+	Counts Points `json:"counts,omitempty"`
 
-	About string // a few words next to the title
-	Href  string // its query
-
+	About string `json:"-"` // a few words next to the title
+	Href  string `json:"-"` // its query
 }
 
 // A Series has a value for each step; NaN if nothing was measured.
 type Series struct {
-	Name string
+	Name string `json:"name"`
 	// Style is its colour and dash, from 1 to SeriesStyles: the same for the same thing in all
 	// charts.
-	Style  int
-	Values []float64
+	Style  int    `json:"style"`
+	Values Points `json:"values"`
 }
 
 // ClockSeconds converts a time in a zone to seconds on a timeline.
@@ -150,6 +155,35 @@ func elapsed(s float64) string {
 		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
+}
+
+// slack is the tolerance, in slots, for the floating-point precision of seconds since 1970.
+const slack = 1e-6
+
+// Slots divides the axis into n equal slots and returns a series' maximum in each, because averaging
+// could hide a stall; NaN if nothing was measured.
+func (t *Timeline) Slots(c Chart, s Series, n int) []float64 {
+	out := slices.Repeat([]float64{math.NaN()}, n)
+
+	// A float may exceed all integers.
+	slot := func(x float64) int { return int(min(max(x, -1), float64(n))) }
+	at := func(s float64) float64 { return (s - t.FromS) / (t.ToS - t.FromS) * float64(n) }
+	for k, v := range s.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		from := c.FromS + float64(k)*c.StepS
+		// A value covers every slot that its interval touches. If the interval is shorter than
+		// a slot, last may be before first.
+		first, last := slot(math.Floor(at(from)+slack)), slot(math.Ceil(at(from+c.StepS)-slack)-1)
+		for i := max(0, first); i <= min(n-1, max(first, last)); i++ {
+			if math.IsNaN(out[i]) || v > out[i] {
+				out[i] = v
+			}
+		}
+	}
+
+	return out
 }
 
 // tableRows is the maximum number of rows of the table behind the charts.

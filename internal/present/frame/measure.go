@@ -7,7 +7,6 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -82,7 +81,7 @@ func (a *cursor) devices(report *diagnose.Report) (out []Device) {
 		}
 
 		// Headroom prefers a limit that was given or reported, so it replaces the one in a finding.
-		for _, h := range headroomOf(report) {
+		for _, h := range report.Headroom {
 			switch {
 			case h.Limit == nil || h.Subject != dev:
 			case h.Resource == volumeIOPS:
@@ -112,16 +111,9 @@ const (
 // shownRatio is the share of a limit below which it is too far away to be shown.
 const shownRatio = 0.05
 
-func headroomOf(r *diagnose.Report) []headroom.Headroom {
-	if r == nil {
-		return nil
-	}
-	return r.Headroom
-}
-
 // limits lists the other known limits, most urgent first.
 func limits(r *diagnose.Report) (out []Limit) {
-	for _, h := range headroomOf(r) {
+	for _, h := range r.Headroom {
 		if h.Limit == nil || h.Most == nil || h.Most.Ratio == nil || h.Resource == volumeIOPS ||
 			h.Resource == volumeThroughput {
 			continue
@@ -167,10 +159,6 @@ func limit(x float64) float64 {
 // capsOf returns the limits that a diagnosis found to bind, by device.
 func capsOf(r *diagnose.Report) map[string]rules.Cap {
 	out := map[string]rules.Cap{}
-	if r == nil {
-		return out
-	}
-
 	all := slices.Clone(r.Findings)
 	for _, x := range r.Incidents {
 		all = append(all, x.Findings...)

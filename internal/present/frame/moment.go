@@ -9,6 +9,7 @@ package frame
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/base/units"
@@ -139,6 +140,9 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 		m.Now = Now{Text: "waiting for samples"}
 		return m
 	}
+	if r == nil { // it is not judged yet
+		r = &diagnose.Report{}
+	}
 
 	m.From, m.To = c.Whole().From, c.Whole().To
 	a := &cursor{Case: c, k: cellAt(c, at)}
@@ -146,16 +150,15 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 	m.Clients, m.Devices, m.Host = a.clients(), a.devices(r), a.host()
 	m.Server, m.Others = servers(r)
 
-	if r != nil {
-		m.Incidents, m.Limits = incidentsAt(r, m.At), limits(r)
-		for _, x := range r.Incidents {
-			m.Begins = append(m.Begins, x.From)
-		}
-		// Marks are in order of time; the screen shows the newest first.
-		for i := len(r.Marks) - 1; i >= 0; i-- {
-			if !r.Marks[i].At.After(m.At) {
-				m.Marks = append(m.Marks, r.Marks[i])
-			}
+	m.Incidents, m.Limits = incidentsAt(r, m.At), limits(r)
+	for _, x := range r.Incidents {
+		m.Begins = append(m.Begins, x.From)
+	}
+
+	// Marks are in order of time; the screen shows the newest first.
+	for _, mark := range slices.Backward(r.Marks) {
+		if !mark.At.After(m.At) {
+			m.Marks = append(m.Marks, mark)
 		}
 	}
 
@@ -211,7 +214,7 @@ func (a *cursor) last(values []float64, span time.Duration) []float64 {
 // servers names the server of a report and describes the state of the others; nothing if it is the
 // only one.
 func servers(r *diagnose.Report) (server string, others []string) {
-	if r == nil || r.Server == nil {
+	if r.Server == nil {
 		return "", nil
 	}
 	for _, o := range r.Others {

@@ -13,9 +13,6 @@ import (
 // underWay returns the incident in progress at a time; nil if there is none. If there are several,
 // it is the one that stalled last, because that is what users feel now.
 func underWay(r *diagnose.Report, at time.Time) (best *diagnose.Incident) {
-	if r == nil {
-		return nil
-	}
 	for i := range r.Incidents {
 		if x := &r.Incidents[i]; isNow(x, at) && (best == nil || lastStall(x, at).After(lastStall(best, at))) {
 			best = x
@@ -79,13 +76,11 @@ func now(moment *Moment, report *diagnose.Report, x *diagnose.Incident) Now {
 
 	// A warning counts only if it still holds and the screen shows the present: nothing is
 	// known about how long it held at an earlier moment.
-	if report != nil {
-		for _, f := range report.Findings {
-			if f.Kind == diagnose.Cause && f.Severity == diagnose.Warning && f.Ongoing &&
-				!moment.At.Before(moment.To) {
-				_, fix := why([]diagnose.Finding{f})
-				return Now{Warning, "no stall, but: " + f.Title + " (" + f.Subject + ")", fix}
-			}
+	for _, f := range report.Findings {
+		if f.Kind == diagnose.Cause && f.Severity == diagnose.Warning && f.Ongoing &&
+			!moment.At.Before(moment.To) {
+			_, fix := why([]diagnose.Finding{f})
+			return Now{Warning, "no stall, but: " + f.Title + " (" + f.Subject + ")", fix}
 		}
 	}
 
@@ -127,7 +122,7 @@ func traced(m *diagnose.Measured) string {
 // spent returns where the stalled time went: of the current incident, or of the worst one if none
 // is in progress.
 func spent(r *diagnose.Report, x *diagnose.Incident) Spent {
-	if x == nil && r != nil && r.Incident > 0 {
+	if x == nil && r.Incident > 0 {
 		x = &r.Incidents[r.Incident-1]
 	}
 	if x == nil {

@@ -54,10 +54,7 @@ func drawnFrontier(frontier document.Frontier, size frontierSize) template.HTML 
 	x := scale{from: max(0, cheapest-margin), to: dearest + margin, start: size.left, end: size.width - 28}
 
 	y := scale{from: low / 1.3, to: high * 1.3, start: size.height - frontierBottom, end: 10, log: true}
-	for _, v := range y.decades(16) {
-		drawing.line("grid", x.start, y.at(v), x.end, y.at(v))
-		drawing.text("tick", "end", size.left-6, y.at(v)+4, units.Tick(v, "seconds"))
-	}
+	drawing.rows(x, y, y.decades(16), "seconds")
 
 	for _, v := range between(x.from, x.to, size.prices) {
 		drawing.line("grid", x.at(v), y.start, x.at(v), y.end)

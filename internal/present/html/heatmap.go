@@ -30,10 +30,7 @@ func heatMap(m document.HeatMap) template.HTML {
 
 	y := scale{from: h.Lower(first), to: h.Upper(last), start: densityHeight - densityBottom,
 		end: densityTop, log: true}
-	for _, v := range y.decades(16) {
-		d.line("grid", x.start, y.at(v), x.end, y.at(v))
-		d.text("tick", "end", densityLeft-6, y.at(v)+4, units.Tick(v, "seconds"))
-	}
+	d.rows(x, y, y.decades(16), "seconds")
 
 	// One path per colour: a tag for each cell would make the page several times as large.
 	traces := make([]strings.Builder, heatLevels)

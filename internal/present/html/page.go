@@ -45,7 +45,7 @@ var pageFunctions = template.FuncMap{
 	"still":    still,
 	"shares":   sharesTable,
 	"gaps":     gapsTable,
-	"observed": observationsTable,
+	"observed": document.Finding.Evidence,
 	"stacks":   stacks,
 	"heading":  heading,
 	"first":    document.FirstSentence,
@@ -108,7 +108,7 @@ func render(p *document.Document) ([]byte, error) {
 	var data []byte
 	if p.Timeline != nil {
 		var err error
-		if data, err = json.Marshal(dataOf(p.Timeline)); err != nil { // escapes <, > and &
+		if data, err = json.Marshal(p.Timeline); err != nil { // escapes <, > and &
 			return nil, err
 		}
 	}

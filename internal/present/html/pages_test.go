@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/engine/mongodb"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/fleet"
+	"plimsoll/internal/lab/run"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
@@ -265,7 +266,7 @@ func documents(t testing.TB) map[string]*document.Document {
 		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{Pack: testkit.Pack()}),
 		"simulation": results.Simulation([]*simulate.Result{written}, of()),
 		"variants":   results.Simulation([]*simulate.Result{written, faster}, of()),
-		"lab": results.LabRun(results.LabResult{Result: written, Model: faster, Where: "In the lab: etcd 3.6 on ext4.", Remarks: []string{"the machine stood still once"}},
+		"lab": results.LabRun(&run.Result{Result: written, Model: faster, Lab: run.Lab{Server: "etcd 3.6", FileSystem: "ext4", Backing: "memory", Kernel: "Linux 6.18", Remarks: []string{"the machine stood still once"}}},
 			of("lab", "run", "telemetry.yaml")),
 		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
 		"fleet": results.Fleet(exampleFleet(), time.UTC),

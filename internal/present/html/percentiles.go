@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/present/document"
 )
 
@@ -26,10 +25,7 @@ func percentiles(plotted document.Percentiles) template.HTML {
 	x := scale{from: -0.3, to: float64(len(plotted.Names)) - 0.7, start: left, end: width - 8}
 
 	y := scale{from: low / 1.5, to: high * 1.5, start: height - bottom, end: top, log: true}
-	for _, v := range y.decades(16) {
-		drawing.line("grid", x.start, y.at(v), x.end, y.at(v))
-		drawing.text("tick", "end", left-6, y.at(v)+4, units.Tick(v, "seconds"))
-	}
+	drawing.rows(x, y, y.decades(16), "seconds")
 
 	for i, name := range plotted.Names {
 		drawing.line("grid", x.at(float64(i)), y.start, x.at(float64(i)), y.end)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"plimsoll/internal/base/units"
 )
 
 // A drawing builds an SVG. Colours are classes, so that they follow the theme; text is escaped.
@@ -61,6 +63,14 @@ func (d *drawing) rect(class string, x, y, w, h float64) {
 func (d *drawing) text(class, anchor string, x, y float64, words string) {
 	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coordinate(x),
 		coordinate(y), escaped(words))
+}
+
+// rows draws a horizontal line at each value, with the value in front of it.
+func (d *drawing) rows(x, y scale, values []float64, unit string) {
+	for _, v := range values {
+		d.line("grid", x.start, y.at(v), x.end, y.at(v))
+		d.text("tick", "end", x.start-6, y.at(v)+4, units.Tick(v, unit))
+	}
 }
 
 // path draws the path data of a trace.

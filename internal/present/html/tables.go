@@ -27,9 +27,7 @@ func draw(p document.Plot) (template.HTML, error) {
 
 // sharesTable converts shares of a whole to a table with bars.
 func sharesTable(s *document.Shares) *document.Table {
-	out := &document.Table{Caption: s.Caption,
-		Columns: []document.Column{{Text: "where"}, {Text: "share"}, {Text: "", Number: true},
-			{Text: "time", Number: true}}}
+	out := document.NewTable(s.Caption, "where", "share", "#", "#time")
 	overlaps := false
 	for _, x := range s.Rows {
 		if x.Minor {
@@ -39,8 +37,8 @@ func sharesTable(s *document.Shares) *document.Table {
 		if x.Overlaps {
 			name, overlaps = name+" *", true
 		}
-		out.Rows = append(out.Rows, []document.Cell{{Text: name, Note: x.Note}, {Bar: new(x.Part)},
-			{Text: units.Percent(x.Part), Number: true}, {Text: x.Amount, Number: true}})
+		out.Add([]document.Cell{{Text: name, Note: x.Note}, {Bar: new(x.Part)}, {Text: units.Percent(x.Part)},
+			{Text: x.Amount}})
 	}
 
 	if overlaps {
@@ -56,8 +54,7 @@ func sharesTable(s *document.Shares) *document.Table {
 
 // gapsTable lists the rules that could not be judged, each with its missing metrics.
 func gapsTable(all []document.Gap) *document.Table {
-	out := &document.Table{Caption: "Rules that could not be judged",
-		Columns: []document.Column{{Text: "rule"}, {Text: "missing"}, {Text: "what to record next time"}}}
+	out := document.NewTable("Rules that could not be judged", "rule", "missing", "what to record next time")
 	for _, g := range all {
 		for i, m := range g.Rules {
 			// One advice covers the group; repeating it would hide where the next one starts.
@@ -65,7 +62,7 @@ func gapsTable(all []document.Gap) *document.Table {
 			if i == 0 {
 				advice = g.Advice
 			}
-			out.Rows = append(out.Rows, []document.Cell{{Text: m.Rule, Roles: "code"},
+			out.Add([]document.Cell{{Text: m.Rule, Roles: "code"},
 				{Text: strings.Join(m.Missing, "; "), Roles: "code long"}, {Text: advice}})
 		}
 	}
@@ -75,23 +72,6 @@ func gapsTable(all []document.Gap) *document.Table {
 		out.Fold = "1 rule could not be judged: what to record next time"
 	}
 
-	return out
-}
-
-// observationsTable lists the numbers behind a finding, each with its query.
-func observationsTable(f document.Finding) *document.Table {
-	out := &document.Table{Caption: "Evidence of: " + f.Title,
-		Columns: []document.Column{{Text: "figure", Number: true}, {Text: "meaning"}, {Text: "when"},
-			{Text: "read from"}}}
-	for _, o := range f.Observations {
-		when := o.When
-		if o.Whole {
-			when = document.Cell{Text: "throughout"}
-		}
-		when.Roles = "word"
-		out.Rows = append(out.Rows, []document.Cell{{Text: o.Value, Number: true, Roles: "figure", Href: o.Href},
-			{Text: o.Text}, when, {Text: o.Signal, Roles: "code long", Href: o.Href}})
-	}
 	return out
 }
 

@@ -1,125 +1,11 @@
 package html
 
 import (
-	"encoding/json"
 	"html/template"
 	"math"
-	"strconv"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/present/document"
 )
-
-// sharedTime is a timeline in the form that the page's script reads.
-type sharedTime struct {
-	FromS   float64      `json:"from"`
-	ToS     float64      `json:"to"`
-	Elapsed bool         `json:"elapsed"`
-	Cuts    [][2]float64 `json:"cuts,omitempty"` // at, skipped
-	Bands   []bandData   `json:"bands"`
-	Charts  []chartData  `json:"charts"`
-	Marks   []markData   `json:"marks,omitempty"`
-}
-
-type bandData struct {
-	Kind  string       `json:"kind"`
-	Name  string       `json:"name"`
-	Spans [][2]float64 `json:"spans"`
-}
-
-type markData struct {
-	AtS  float64 `json:"at"`
-	Text string  `json:"text"`
-}
-
-type chartData struct {
-	ID     string       `json:"id"`
-	Title  string       `json:"title"`
-	Unit   string       `json:"unit"`
-	Limit  float64      `json:"limit,omitempty"`
-	FromS  float64      `json:"from"`
-	StepS  float64      `json:"step"`
-	Series []seriesData `json:"series"`
-	Log    bool         `json:"log,omitempty"`
-	Counts points       `json:"counts,omitempty"`
-}
-
-type seriesData struct {
-	Name   string `json:"name"`
-	Style  int    `json:"style"`
-	Values points `json:"values"`
-}
-
-// dataOf converts a timeline for the page's script.
-func dataOf(t *document.Timeline) sharedTime {
-	out := sharedTime{FromS: t.FromS, ToS: t.ToS, Elapsed: t.Elapsed}
-	for _, c := range t.Cuts {
-		out.Cuts = append(out.Cuts, [2]float64{c.AtS, c.SkippedS})
-	}
-
-	for _, b := range t.Bands {
-		out.Bands = append(out.Bands, bandData(b))
-	}
-
-	for _, m := range t.Marks {
-		out.Marks = append(out.Marks, markData{m.AtS, document.Visible(m.Text)})
-	}
-
-	for _, c := range t.Charts {
-		data := chartData{ID: c.ID, Title: c.Title, Unit: c.Unit, Limit: c.Limit, FromS: c.FromS, StepS: c.StepS,
-			Log: c.Log, Counts: c.Counts}
-		for _, s := range c.Series {
-			data.Series = append(data.Series, seriesData{s.Name, s.Style, s.Values})
-		}
-		out.Charts = append(out.Charts, data)
-	}
-
-	return out
-}
-
-// points are written with four digits, which is more precise than a screen.
-type points []float64
-
-// MarshalJSON writes the points as an array of numbers and nulls.
-func (p points) MarshalJSON() ([]byte, error) {
-	out := make([]byte, 0, 6*len(p)+2)
-	out = append(out, '[')
-	for i, x := range p {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		// JSON has neither; null is a gap on the page.
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			out = append(out, "null"...)
-			continue
-		}
-		out = append(out, shortest(x)...)
-	}
-	return append(out, ']'), nil
-}
-
-func shortest(x float64) string {
-	// Counts up to four digits are exact anyway.
-	if x == math.Trunc(x) && math.Abs(x) < 1e4 {
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	}
-
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 3, 64), 64)
-	if err != nil {
-		rounded = x
-	}
-
-	if math.Abs(rounded) >= 1e-4 && math.Abs(rounded) < 1e7 {
-		return strconv.FormatFloat(rounded, 'f', -1, 64)
-	}
-
-	text, err := json.Marshal(rounded)
-	if err != nil {
-		return "null"
-	}
-
-	return string(text)
-}
 
 // Sizes of the static drawing of a chart, in SVG units.
 const (
@@ -162,10 +48,7 @@ func still(axis *document.Timeline, chart document.Chart) template.HTML {
 		}
 	}
 
-	for _, v := range steps {
-		drawing.line("grid", x.start, y.at(v), x.end, y.at(v))
-		drawing.text("tick", "end", stillLeft-6, y.at(v)+4, units.Tick(v, chart.Unit))
-	}
+	drawing.rows(x, y, steps, chart.Unit)
 
 	// A limit far above the values would flatten their curve, so it does not extend the axis.
 	if chart.Limit > y.from && chart.Limit < top {
@@ -210,37 +93,14 @@ func decadesAround(low, high float64) (from, to float64) {
 
 // trace returns the path of a series, with the maximum of each column.
 func trace(t *document.Timeline, c document.Chart, s document.Series, x, y scale) string {
-	columns := make([]float64, stillSlots)
-
-	// A column without a value breaks the line, so that a gap stays a gap.
-	for i := range columns {
-		columns[i] = math.NaN()
-	}
-
-	whole := t.ToS - t.FromS
-	if !(whole > 0) {
+	if !(t.ToS > t.FromS) {
 		return ""
 	}
 
-	for k, v := range s.Values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue
-		}
-		from := (c.FromS + float64(k)*c.StepS - t.FromS) / whole * stillSlots
-		to := from + c.StepS/whole*stillSlots
-		// A value covers every column that its interval touches, at least one. The slack is for
-		// the precision of seconds since 1970.
-		for i := max(0, int(from+1e-9)); i <= min(stillSlots-1,
-			max(int(from+1e-9), int(math.Ceil(to-1e-9))-1)); i++ {
-			if math.IsNaN(columns[i]) || v > columns[i] {
-				columns[i] = v
-			}
-		}
-	}
-
+	// A column without a value breaks the line, so that a gap stays a gap.
 	var out []byte
 	pen := false
-	for i, v := range columns {
+	for i, v := range t.Slots(c, s, stillSlots) {
 		if math.IsNaN(v) {
 			pen = false
 			continue

@@ -249,7 +249,7 @@ func (p *page) findings(all []document.Finding) {
 
 		p.fixes(f.Fixes)
 		if len(f.Observations) > 0 {
-			p.folded("Evidence", func() { p.observations(f.Observations) })
+			p.folded("Evidence", func() { p.table(f.Evidence()) })
 		}
 	}
 }
@@ -267,20 +267,6 @@ func (p *page) fixes(all []document.Fix) {
 		b.WriteByte('\n')
 	}
 	p.para(strings.TrimSuffix(b.String(), "\n"))
-}
-
-func (p *page) observations(all []document.Observation) {
-	t := &document.Table{Columns: []document.Column{{Text: "figure", Number: true}, {Text: "meaning"},
-		{Text: "when"}, {Text: "read from"}}}
-	for _, o := range all {
-		when := o.When.Text
-		if o.Whole {
-			when = "throughout"
-		}
-		t.Rows = append(t.Rows, []document.Cell{{Text: o.Value, Number: true}, {Text: o.Text}, {Text: when},
-			{Text: o.Signal, Roles: "code"}})
-	}
-	p.table(t)
 }
 
 func (p *page) gaps(all []document.Gap) {

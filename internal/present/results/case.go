@@ -43,10 +43,10 @@ func Case(pack *rules.Pack, walk *casebook.Walk, origin Origin) *document.Docume
 		if len(s.Figures) > 0 {
 			out.Parts = append(out.Parts, document.Part{Table: walkedTable(published, s.Figures, ledger)})
 		}
-		doc.Sections = append(doc.Sections, out)
+		doc.Add(out)
 	}
 
-	doc.Sections = append(doc.Sections, caseEnd(walk, queries, ledger)...)
+	doc.Add(caseEnd(walk, queries, ledger)...)
 	if len(walk.Corrections) > 0 {
 		out := document.Section{ID: "wrong", Title: "Where the published claim is wrong"}
 		for _, x := range walk.Corrections {
@@ -55,20 +55,20 @@ func Case(pack *rules.Pack, walk *casebook.Walk, origin Origin) *document.Docume
 				out.Parts = append(out.Parts, document.Part{Table: walkedTable(published, x.Figures, ledger)})
 			}
 		}
-		doc.Sections = append(doc.Sections, out)
+		doc.Add(out)
 	}
 
 	if len(published.Server) > 0 {
-		doc.Sections = append(doc.Sections, serverSection(published.Server))
+		doc.Add(serverSection(published.Server))
 	}
 
 	if len(walk.Tried) > 0 {
-		doc.Sections = append(doc.Sections, triedSection(walk.Tried, ledger))
+		doc.Add(triedSection(walk.Tried, ledger))
 	}
 
 	if len(walk.Results) > 0 && walk.Results[0] != nil {
 		ledger.runs(walk.Results)
-		doc.Sections = append(doc.Sections, compareSection(walk.Results, ledger))
+		doc.Add(compareSection(walk.Results, ledger))
 		first := len(doc.Sections)
 		resultSections(doc, walk.Results, ledger)
 		for i := range doc.Sections[first:] {
@@ -77,9 +77,9 @@ func Case(pack *rules.Pack, walk *casebook.Walk, origin Origin) *document.Docume
 		}
 	}
 
-	doc.Sections = append(doc.Sections, caseTrust(walk, ledger))
-	doc.Sections = append(doc.Sections, ledger.section()...)
-	doc.Sections = append(doc.Sections, queries.Section()...)
+	doc.Add(caseTrust(walk, ledger))
+	doc.Add(ledger.section())
+	doc.Add(queries.Section())
 
 	return doc
 }
@@ -131,9 +131,7 @@ func publishedText(f casebook.WalkedFigure) string {
 }
 
 func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *document.Table {
-	tab := &document.Table{Caption: "Published figures and the model's",
-		Columns: []document.Column{{}, {Text: "published", Number: true}, {Text: "model", Number: true},
-			{Text: "deviation", Number: true}}}
+	tab := document.NewTable("Published figures and the model's", "", "#published", "#model", "#deviation")
 	for _, f := range figures {
 		published, got, deviation, source, walked := "–", "not modelled", "–", "", g.walked(c, f)
 		if len(f.Published) > 0 {
@@ -155,9 +153,8 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 			}
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: figureLabel(f), Note: f.Note, Ref: walked},
-			{Text: published, Number: true, Href: source}, {Text: got, Number: true, Href: walked},
-			{Text: deviation, Number: true, Href: walked}})
+		tab.Add([]document.Cell{{Text: figureLabel(f), Note: f.Note, Ref: walked}, {Text: published, Href: source},
+			{Text: got, Href: walked}, {Text: deviation, Href: walked}})
 	}
 
 	return tab
@@ -165,9 +162,8 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 
 // triedSection shows the results of trying the case's advice on the real engine.
 func triedSection(all []casebook.Tried, g *ledger) document.Section {
-	tab := &document.Table{Caption: "The advice, tested with a real engine",
-		Columns: []document.Column{{Text: "advice"}, {Text: "holds"}, {Text: "figure"},
-			{Text: "before", Number: true}, {Text: "after", Number: true}}}
+	tab := document.NewTable("The advice, tested with a real engine", "advice", "holds", "figure", "#before",
+		"#after")
 	for _, x := range all {
 		claim := ""
 		if x.Claim != "" {
@@ -184,7 +180,7 @@ func triedSection(all []casebook.Tried, g *ledger) document.Section {
 			}
 		}
 
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 	}
 
 	return document.Section{ID: "tried", Title: "Tested with a real engine", Parts: []document.Part{
@@ -209,13 +205,10 @@ func caseTrust(k *casebook.Walk, g *ledger) document.Section {
 
 // Cases lists the embedded cases.
 func Cases(all []casebook.Entry) *document.Document {
-	tab := &document.Table{Caption: "Published cases",
-		Columns: []document.Column{{Text: "number", Number: true}, {Text: "name"}, {Text: "variants", Number: true},
-			{Text: "figures", Number: true}, {Text: "title"}}}
+	tab := document.NewTable("Published cases", "#number", "name", "#variants", "#figures", "title")
 	for _, e := range all {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(e.Number), Number: true},
-			{Text: e.Name, Roles: "code"}, {Text: strconv.Itoa(e.Variants), Number: true},
-			{Text: strconv.Itoa(e.Figures), Number: true}, {Text: e.Title}})
+		tab.Add([]document.Cell{{Text: strconv.Itoa(e.Number)}, {Text: e.Name, Roles: "code"},
+			{Text: strconv.Itoa(e.Variants)}, {Text: strconv.Itoa(e.Figures)}, {Text: e.Title}})
 	}
 	return list("Published cases", tab)
 }

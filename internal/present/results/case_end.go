@@ -6,12 +6,13 @@ import (
 	"plimsoll/internal/advise/casebook"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
 )
 
 // caseEnd is the end of a case: the plan, the files that apply it, and the proof by recordings;
 // nothing if the walk had no plan.
-func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Section {
+func caseEnd(k *casebook.Walk, q *diagnosis.Queries, g *ledger) []document.Section {
 	if k.Plan == nil {
 		return nil
 	}
@@ -57,9 +58,7 @@ func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) document.Section {
 	}
 
 	out.Parts = append(out.Parts, predicted.Parts...)
-	if s, ok := frontierSection(p, g); ok {
-		out.Parts = append(out.Parts, s.Parts...)
-	}
+	out.Parts = append(out.Parts, frontierSection(p, g).Parts...)
 
 	for _, s := range planWords(p, g) {
 		out.Parts = append(out.Parts, s.Parts...)
@@ -85,20 +84,17 @@ func caseFiles(files []casebook.Written) document.Section {
 }
 
 // caseProof compares the published results with the proof from two recordings of the plan.
-func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) document.Section {
+func caseProof(k *casebook.Walk, chosen *plan.Layout, q *diagnosis.Queries) document.Section {
 	r := *k.Proof
 	r.Figures = k.ProofFigures()
-	beside := &document.Table{Caption: "The published change and the plan's",
-		Columns: []document.Column{{Text: "by"}, {Text: "before and after"}}}
+	beside := document.NewTable("The published change and the plan's", "by", "before and after")
 
 	if k.Case.Layout != nil && k.Case.Layout.Published != "" {
-		beside.Rows = append(beside.Rows,
-			[]document.Cell{{Text: "published"}, {Text: document.Sentence(k.Case.Layout.Published)}})
+		beside.Line("published", document.Sentence(k.Case.Layout.Published))
 	}
 
-	beside.Rows = append(beside.Rows,
-		[]document.Cell{{Text: "the plan, by recordings"},
-			{Text: r.Sentence, Note: "with " + changedText(chosen) + ": " + costOf(k.Plan)}})
+	beside.Add([]document.Cell{{Text: "the plan, by recordings"},
+		{Text: r.Sentence, Note: "with " + changedText(chosen) + ": " + costOf(k.Plan)}})
 	const how = "The scenario was recorded in simulation, as is and with the plan, with different seeds. The recordings are compared in the same way as plimsoll prove compares those of production."
 
 	out := document.Section{ID: "recorded", Title: "Proof by recordings",

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,10 +17,8 @@ const unknown = "–"
 
 // Volumes lists volume types, with their prices in a catalogue.
 func Volumes(known *catalog.Catalog, all []*catalog.VolumeType) *document.Document {
-	tab := &document.Table{Caption: "Volume types",
-		Columns: []document.Column{{Text: "type"}, {Text: "of"}, {Text: "size"}, {Text: "IOPS"},
-			{Text: "throughput"},
-			{Text: "USD a month"}, {Text: "in"}, {Text: "description"}}}
+	tab := document.NewTable("Volume types", "type", "of", "size", "IOPS", "throughput", "USD a month", "in",
+		"description")
 
 	for _, t := range all {
 		iops, throughput := t.Range()
@@ -44,25 +43,18 @@ func Volumes(known *catalog.Catalog, all []*catalog.VolumeType) *document.Docume
 
 		row := []document.Cell{{Text: t.Name, Roles: "code"}}
 		for _, text := range []string{t.Provider, size, iops, throughput, price, region, t.Title} {
-			row = append(row, document.Cell{Text: orUnknown(text)})
+			row = append(row, document.Cell{Text: cmp.Or(text, unknown)})
 		}
 
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 	}
 
 	return list("Volume types", tab)
 }
 
-func orUnknown(text string) string {
-	if text == "" {
-		return unknown
-	}
-	return text
-}
-
 // Instances lists the instance types.
 func Instances(all []*catalog.InstanceType) *document.Document {
-	tab := &document.Table{Caption: "Instance types", Columns: []document.Column{{Text: "instance"}}}
+	tab := document.NewTable("Instance types", "instance")
 	for _, head := range []string{"vCPU", "memory", "IOPS", "MB/s", "30 min IOPS", "30 min MB/s",
 		"local disks", "USD/h"} {
 		tab.Columns = append(tab.Columns, document.Column{Text: head, Number: true})
@@ -88,10 +80,10 @@ func Instances(all []*catalog.InstanceType) *document.Document {
 
 		row := []document.Cell{{Text: t.Name, Roles: "code"}}
 		for _, text := range texts {
-			row = append(row, document.Cell{Text: orUnknown(text), Number: true})
+			row = append(row, document.Cell{Text: cmp.Or(text, unknown), Number: true})
 		}
 
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 	}
 
 	return list("Instance types", tab)
@@ -126,7 +118,7 @@ func (p *product) fact(f catalog.Fact) document.Term {
 }
 
 func (p *product) section(id, title string, parts ...document.Part) {
-	p.Sections = append(p.Sections, document.Section{ID: id, Title: title, Parts: parts})
+	p.Add(document.Section{ID: id, Title: title, Parts: parts})
 }
 
 // prices adds a section of prices, or says why there are none.
@@ -207,15 +199,13 @@ func (p *product) example(known *catalog.Catalog, o *catalog.Order, region strin
 	case err != nil:
 		return err
 	default:
-		tab := &document.Table{Caption: "The cost of the example",
-			Columns: []document.Column{{Text: "USD a month", Number: true}, {Text: "for"}}}
+		tab := document.NewTable("The cost of the example", "#USD a month", "for")
 		for _, l := range bill.Lines {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(l.Amount)), Number: true},
-				{Text: l.Text}})
+			tab.Line(fmt.Sprintf("%.2f", float64(l.Amount)), l.Text)
 		}
 		if len(bill.Lines) > 1 {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(bill.Total)), Number: true,
-				Roles: "strong"}, {Text: "total"}})
+			tab.Add([]document.Cell{{Text: fmt.Sprintf("%.2f", float64(bill.Total)), Roles: "strong"},
+				{Text: "total"}})
 		}
 		parts = append(parts, document.Part{Table: tab})
 	}
@@ -350,9 +340,7 @@ func rateText(r volume.Rate) string {
 
 // firstLimits shows which limit is reached first at common block sizes.
 func firstLimits(i *catalog.InstanceType) *document.Table {
-	tab := &document.Table{Caption: "Which limit is reached first",
-		Columns: []document.Column{{Text: "each", Number: true}, {Text: "a second", Number: true},
-			{Text: "MB/s", Number: true}, {Text: "limited by"}}}
+	tab := document.NewTable("Which limit is reached first", "#each", "#a second", "#MB/s", "limited by")
 	for _, kib := range []int64{4, 8, 16, 64, 256} {
 		// The limit that allows fewer requests of this size is reached first.
 		byRate := float64(i.Baseline.Throughput) / float64(kib*1024)
@@ -360,9 +348,8 @@ func firstLimits(i *catalog.InstanceType) *document.Table {
 		if byRate < iops {
 			iops, by = byRate, "throughput"
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%d KiB", kib), Number: true},
-			{Text: catalog.IOPS(iops).String(), Number: true},
-			{Text: fmt.Sprintf("%.6g", float64(int64(iops)*kib*1024)/1e6), Number: true}, {Text: by}})
+		tab.Line(fmt.Sprintf("%d KiB", kib), catalog.IOPS(iops).String(),
+			fmt.Sprintf("%.6g", float64(int64(iops)*kib*1024)/1e6), by)
 	}
 	return tab
 }

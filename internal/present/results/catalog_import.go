@@ -17,15 +17,14 @@ func Import(all []catalog.ImportReport) *document.Document {
 		r := &all[i]
 		n := map[string]int{}
 
-		tab := &document.Table{Caption: "Changes from " + r.File,
-			Columns: []document.Column{{}, {Text: "of"}, {Text: "now"}, {Text: "before"}}}
+		tab := document.NewTable("Changes from "+r.File, "", "of", "now", "before")
 		for _, kind := range []string{"added", "changed"} {
 			for _, c := range r.Changes {
 				if c.Kind != kind {
 					continue
 				}
 				if n[kind]++; n[kind] <= changesShown {
-					tab.Rows = append(tab.Rows, []document.Cell{{Text: kind}, {Text: c.Of}, {Text: c.IsNow}, {Text: c.Was}})
+					tab.Line(kind, c.Of, c.IsNow, c.Was)
 				}
 			}
 			if more := n[kind] - changesShown; more > 0 {
@@ -40,7 +39,7 @@ func Import(all []catalog.ImportReport) *document.Document {
 			s.Parts = append(s.Parts, document.Part{Table: tab})
 		}
 
-		d.Sections = append(d.Sections, s)
+		d.Add(s)
 	}
 
 	return d

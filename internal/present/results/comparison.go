@@ -111,7 +111,7 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 			}
 			row = append(row, c)
 		}
-		tab.Rows = append(tab.Rows, linked(g.objectiveEvidence(), row))
+		tab.Add(linked(g.objectiveEvidence(), row))
 	}
 
 	for _, f := range comparedFigures(results, g) {
@@ -124,7 +124,7 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 		}
 		// A row that no variant has a value for would be all dashes.
 		if some {
-			tab.Rows = append(tab.Rows, linked(f.evidence(), row))
+			tab.Add(linked(f.evidence(), row))
 		}
 	}
 

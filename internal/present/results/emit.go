@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -27,16 +28,14 @@ func Emit(r *emit.Report) *document.Document {
 	}
 
 	if r.Written {
-		d.Sections = append(d.Sections,
-			document.Section{ID: "written", Only: document.Terminal, Parts: []document.Part{{Files: written}}})
+		d.Add(document.Section{ID: "written", Only: document.Terminal, Parts: []document.Part{{Files: written}}})
 	}
 
 	if len(r.Changes) > 0 {
-		tab := &document.Table{Caption: "What the layout changes",
-			Columns: []document.Column{{Text: "change"}, {Text: "from"}, {Text: "to"}, {Text: "applied by"}}}
+		tab := document.NewTable("What the layout changes", "change", "from", "to", "applied by")
 		for _, c := range r.Changes {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: c.Path, Roles: "code"}, {Text: orUnknown(c.From)},
-				{Text: c.To}, {Text: orUnknown(strings.Join(c.By, ", "))}})
+			tab.Add([]document.Cell{{Text: c.Path, Roles: "code"}, {Text: cmp.Or(c.From, unknown)}, {Text: c.To},
+				{Text: cmp.Or(strings.Join(c.By, ", "), unknown)}})
 		}
 
 		s := document.Section{ID: "changes", Title: "Changes", Only: elsewhere,
@@ -46,11 +45,10 @@ func Emit(r *emit.Report) *document.Document {
 				document.Part{Text: fmt.Sprintf("The layout changes nothing that %s could apply.", name)})
 		}
 
-		d.Sections = append(d.Sections, s)
+		d.Add(s)
 	}
 
-	d.Sections = append(d.Sections,
-		document.Section{ID: "files", Title: "Files", Only: elsewhere, Parts: []document.Part{{Files: files}}})
+	d.Add(document.Section{ID: "files", Title: "Files", Only: elsewhere, Parts: []document.Part{{Files: files}}})
 	return d
 }
 

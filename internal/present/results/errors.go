@@ -31,9 +31,7 @@ func ErrorTable(rows []table.Row, advice []table.Verdict) *document.Document {
 	}
 
 	if len(advice) > 0 {
-		d.Sections = append(d.Sections,
-			document.Section{ID: "advice", Title: "Published advice, tested",
-				Parts: []document.Part{{Table: AdviceTable(advice)}}})
+		d.Add(AdviceTable(advice).Section("advice", "Published advice, tested"))
 	}
 
 	return d
@@ -41,9 +39,8 @@ func ErrorTable(rows []table.Row, advice []table.Verdict) *document.Document {
 
 // ErrorRows lists the figures of each scenario, in the lab and in the model.
 func ErrorRows(rows []table.Row) *document.Table {
-	tab := &document.Table{Caption: "Figures in the lab and in the model",
-		Columns: []document.Column{{Text: "scenario"}, {Text: "figure"}, {Text: "lab", Number: true},
-			{Text: "model", Number: true}, {Text: "error", Number: true}}}
+	tab := document.NewTable("Figures in the lab and in the model", "scenario", "figure", "#lab", "#model",
+		"#error")
 	last := ""
 	for i := range rows {
 		r := &rows[i]
@@ -59,9 +56,8 @@ func ErrorRows(rows []table.Row) *document.Table {
 			doubt = "saturated: not counted"
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: name}, {Text: r.Figure, Note: doubt},
-			{Text: r.LabText(), Number: true}, {Text: r.ModelText(), Number: true},
-			{Text: r.ErrorText(), Number: true}})
+		tab.Add([]document.Cell{{Text: name}, {Text: r.Figure, Note: doubt}, {Text: r.LabText()},
+			{Text: r.ModelText()}, {Text: r.ErrorText()}})
 	}
 
 	return tab
@@ -69,23 +65,18 @@ func ErrorRows(rows []table.Row) *document.Table {
 
 // ErrorSummary shows how far each kind of figure is off.
 func ErrorSummary(all []table.Summary) *document.Table {
-	tab := &document.Table{Caption: "How far each kind of figure is off",
-		Columns: []document.Column{{Text: "figures"}, {Text: "rows", Number: true},
-			{Text: "half are off by less than", Number: true}, {Text: "worst", Number: true}}}
+	tab := document.NewTable("How far each kind of figure is off", "figures", "#rows",
+		"#half are off by less than", "#worst")
 	for _, s := range all {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: string(s.Kind)},
-			{Text: units.Count(int64(s.Rows)), Number: true}, {Text: table.FactorText(s.Off), Number: true},
-			{Text: table.FactorText(s.Worst), Number: true}})
+		tab.Line(string(s.Kind), units.Count(int64(s.Rows)), table.FactorText(s.Off), table.FactorText(s.Worst))
 	}
 	return tab
 }
 
 // AdviceTable shows the results of testing advice.
 func AdviceTable(all []table.Verdict) *document.Table {
-	tab := &document.Table{Caption: "Published advice, tested",
-		Columns: []document.Column{{Text: "advice"}, {Text: "figure"}, {Text: "lab before", Number: true},
-			{Text: "lab after", Number: true},
-			{Text: "model before", Number: true}, {Text: "model after", Number: true}, {Text: "result"}}}
+	tab := document.NewTable("Published advice, tested", "advice", "figure", "#lab before", "#lab after",
+		"#model before", "#model after", "result")
 
 	for _, v := range all {
 		var before, after table.Row
@@ -95,10 +86,8 @@ func AdviceTable(all []table.Verdict) *document.Table {
 		if v.After != nil {
 			after = *v.After
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Says}, {Text: v.Figure},
-			{Text: before.LabText(), Number: true}, {Text: after.LabText(), Number: true},
-			{Text: before.ModelText(), Number: true}, {Text: after.ModelText(), Number: true},
-			{Text: string(v.Holds), Roles: "strong"}})
+		tab.Add([]document.Cell{{Text: v.Says}, {Text: v.Figure}, {Text: before.LabText()}, {Text: after.LabText()},
+			{Text: before.ModelText()}, {Text: after.ModelText()}, {Text: string(v.Holds), Roles: "strong"}})
 	}
 
 	return tab

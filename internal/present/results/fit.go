@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -13,13 +14,11 @@ import (
 // Fit shows a scenario that was fitted to a recording: the evidence for each value, and the file.
 func Fit(fitted *fit.Fitted) *document.Document {
 	count := map[fit.Known]int{}
-	tab := &document.Table{Caption: "Values of the scenario",
-		Columns: []document.Column{{Text: "key"}, {Text: "value"}, {Text: "between"}, {Text: "known"},
-			{Text: "evidence"}}}
+	tab := document.NewTable("Values of the scenario", "key", "value", "between", "known", "evidence")
 	for i := range fitted.Values {
 		v := &fitted.Values[i]
 		count[v.Known]++
-		value := document.Cell{Text: orUnknown(v.Text)}
+		value := document.Cell{Text: cmp.Or(v.Text, unknown)}
 
 		if v.Default {
 			value.Note = "default"
@@ -30,8 +29,8 @@ func Fit(fitted *fit.Fitted) *document.Document {
 			evidence.Note = "How to measure it: " + v.Measure
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Key, Roles: "code"}, value, {Text: bounds(v)},
-			{Text: string(v.Known)}, evidence})
+		tab.Add([]document.Cell{{Text: v.Key, Roles: "code"}, value, {Text: bounds(v)}, {Text: string(v.Known)},
+			evidence})
 	}
 
 	d := &document.Document{Kind: "Fit", Title: fitted.Name,

@@ -44,15 +44,14 @@ func Fleet(r *fleet.Report, zone *time.Location) *document.Document {
 		}
 
 		if len(all) > 0 {
-			p.Sections = append(p.Sections,
-				document.Section{ID: kind.id, Title: kind.title, Note: kind.note,
-					Parts: []document.Part{{Findings: all}}})
+			p.Add(document.Section{ID: kind.id, Title: kind.title, Note: kind.note,
+				Parts: []document.Part{{Findings: all}}})
 		}
 	}
 
-	p.Sections = append(p.Sections, fleetSection(r))
+	p.Add(fleetSection(r))
 	if len(r.Missing) > 0 {
-		p.Sections = append(p.Sections, missingSection(r))
+		p.Add(missingSection(r))
 	}
 
 	if len(r.Databases) > 0 && r.Databases[0].Problem == "" {
@@ -85,14 +84,6 @@ func fleetFacts(r *fleet.Report) []document.Fact {
 }
 
 func fleetSummary(r *fleet.Report, zone *time.Location) []document.Term {
-	term := func(label string, texts ...string) document.Term {
-		out := document.Term{Label: label}
-		for _, text := range texts {
-			out.Lines = append(out.Lines, document.Line{Text: text})
-		}
-		return out
-	}
-
 	by := strings.Join(r.By, ", ")
 	if r.Chosen {
 		by += " (detected; --by overrides them)"
@@ -100,15 +91,15 @@ func fleetSummary(r *fleet.Report, zone *time.Location) []document.Term {
 
 	moment := func(at time.Time) string { return at.In(zone).Format("2006-01-02 15:04:05 MST") }
 	out := []document.Term{
-		term("server", strings.TrimSpace(r.Server+" "+r.Selector)),
-		term("databases", fmt.Sprintf("%s, grouped by %s; %s samples", units.Count(int64(r.Found)), by,
+		document.NewTerm("server", strings.TrimSpace(r.Server+" "+r.Selector)),
+		document.NewTerm("databases", fmt.Sprintf("%s, grouped by %s; %s samples", units.Count(int64(r.Found)), by,
 			units.Number(float64(r.Samples)))),
-		term("span", fmt.Sprintf("%s to %s (%s)", moment(r.Span.From), moment(r.Span.To),
+		document.NewTerm("span", fmt.Sprintf("%s to %s (%s)", moment(r.Span.From), moment(r.Span.To),
 			units.Seconds(r.Span.Seconds()))),
 	}
 
 	if len(r.Notes) > 0 {
-		out = append(out, term("note", r.Notes...))
+		out = append(out, document.NewTerm("note", r.Notes...))
 	}
 
 	return out
@@ -116,7 +107,7 @@ func fleetSummary(r *fleet.Report, zone *time.Location) []document.Term {
 
 // fleetFinding shows a finding that databases have in common.
 func fleetFinding(r *fleet.Report, g *fleet.Group, n int) document.Finding {
-	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: levelOf(g.Severity),
+	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: document.Level(g.Severity),
 		Word: string(g.Severity), Title: g.Title, Subject: databases(len(g.Names)),
 		Rule: g.Rule, Among: g.Names, Full: g.Severity != diagnose.Info}
 	if g.Kind == diagnose.Refutation {
@@ -150,16 +141,6 @@ func fleetFinding(r *fleet.Report, g *fleet.Group, n int) document.Finding {
 	return out
 }
 
-func levelOf(s diagnose.Severity) document.Level {
-	switch s {
-	case diagnose.Critical:
-		return document.Critical
-	case diagnose.Warning:
-		return document.Warning
-	}
-	return document.Info
-}
-
 func databases(n int) string {
 	if n == 1 {
 		return "1 database"
@@ -179,11 +160,11 @@ func fleetSection(r *fleet.Report) document.Section {
 	for i := range r.Databases {
 		switch d := &r.Databases[i]; {
 		case d.Problem != "":
-			unjudged.Rows = append(unjudged.Rows, []document.Cell{{Text: d.Name}, {Text: d.Problem}})
+			unjudged.Line(d.Name, d.Problem)
 		case d.StalledS == 0:
 			calm++
 		default:
-			stalled.Rows = append(stalled.Rows, databaseRow(d))
+			stalled.Add(databaseRow(d))
 		}
 	}
 
@@ -232,8 +213,8 @@ func missingSection(r *fleet.Report) document.Section {
 	tab := &document.Table{Caption: "Rules that could not be judged", Short: fleetMissing,
 		Columns: []document.Column{{Text: "rule"}, {Text: "of", Number: true}, {Text: "missing"}}}
 	for _, m := range r.Missing {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: m.Rule, Roles: "code"},
-			{Text: databases(m.Databases), Number: true}, {Text: strings.Join(m.Metrics, "; "), Roles: "code long"}})
+		tab.Add([]document.Cell{{Text: m.Rule, Roles: "code"}, {Text: databases(m.Databases)},
+			{Text: strings.Join(m.Metrics, "; "), Roles: "code long"}})
 	}
-	return document.Section{ID: "gaps", Title: "Not measurable", Parts: []document.Part{{Table: tab}}}
+	return tab.Section("gaps", "Not measurable")
 }

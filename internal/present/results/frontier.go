@@ -18,9 +18,9 @@ type plottedLayout struct {
 
 // frontierSection shows price against the first objective. It is omitted without prices, and if
 // fewer than two layouts can be compared.
-func frontierSection(planned *plan.Plan, sources *ledger) (document.Section, bool) {
+func frontierSection(planned *plan.Plan, sources *ledger) document.Section {
 	if planned.Unpriced || len(planned.Frontier) < 2 || len(planned.Objectives) == 0 {
-		return document.Section{}, false
+		return document.Section{}
 	}
 
 	objective := planned.Objectives[0]
@@ -35,13 +35,11 @@ func frontierSection(planned *plan.Plan, sources *ledger) (document.Section, boo
 	}
 
 	if len(all) < 2 {
-		return document.Section{}, false
+		return document.Section{}
 	}
 
-	tab := &document.Table{Caption: "Price against " + objective.Name,
-		Columns: []document.Column{{Text: "", Number: true}, {Text: "a month", Number: true},
-			{Text: plainName(objective.Name), Number: true},
-			{Text: "with the model's error", Number: true}, {Text: "layout"}}}
+	tab := document.NewTable("Price against "+objective.Name, "#", "#a month", "#"+plainName(objective.Name),
+		"#with the model's error", "layout")
 
 	drawn := document.Frontier{Objective: objective.Name, MostSeconds: objective.MostSeconds}
 	for i, plotted := range all {
@@ -73,11 +71,12 @@ func frontierSection(planned *plan.Plan, sources *ledger) (document.Section, boo
 				LowSeconds: plotted.figure.Low, HighSeconds: plotted.figure.High, Now: plotted.now,
 				Chosen: plotted.chosen})
 		run := sources.layout(plotted.Layout)
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(i + 1), Number: true, Ref: run},
-			{Text: units.Dollars(plotted.MonthlyUSD), Number: true, Href: sources.priced()},
-			{Text: units.Seconds(plotted.figure.Value), Number: true, Href: run},
-			{Text: units.Seconds(plotted.figure.Low) + " to " + units.Seconds(plotted.figure.High), Number: true,
-				Href: sources.accurate()}, {Text: text, Roles: "code long", Note: word}})
+		tab.Add([]document.Cell{{Text: strconv.Itoa(i + 1), Ref: run},
+			{Text: units.Dollars(plotted.MonthlyUSD), Href: sources.priced()},
+			{Text: units.Seconds(plotted.figure.Value), Href: run},
+			{Text: units.Seconds(plotted.figure.Low) + " to " + units.Seconds(plotted.figure.High),
+				Href: sources.accurate()},
+			{Text: text, Roles: "code long", Note: word}})
 	}
 
 	const none = "No layout that was simulated in full is both cheaper and better than one of these."
@@ -85,5 +84,5 @@ func frontierSection(planned *plan.Plan, sources *ledger) (document.Section, boo
 		Screen: document.IfItFits,
 		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys",
 			Plot: drawn, Table: tab, TerminalCaption: none + " The bars' scale is logarithmic.",
-			Caption: "A bar is the model's error. The dotted line is the objective. A square marks the current layout, a diamond the chosen one."}}}}, true
+			Caption: "A bar is the model's error. The dotted line is the objective. A square marks the current layout, a diamond the chosen one."}}}}
 }

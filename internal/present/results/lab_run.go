@@ -13,46 +13,38 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// LabRunOf shows a run of the lab as it was measured; see [LabRun]. It does not repeat a server's
-// address in commands, because it may contain a password.
-func LabRunOf(r *run.Result, origin Origin) *document.Document {
-	l := &r.Lab
-	out := LabResult{Result: r.Result, Model: r.Model, Saturated: l.Saturated || l.Dispatch.Behind,
-		Remarks: l.Remarks}
-	if v := l.Existing; v != nil {
-		origin.Command = append(slices.Clone(origin.Command), "--server", "ADDRESS")
-		kept := "was created for this run and removed"
-		if v.Kept {
-			kept = "was kept"
-		}
-		out.Existing = true
-		out.Where = fmt.Sprintf("An existing server: %s (%s); %s %s.", v.Address, l.Server,
-			v.Database, kept)
-	} else {
-		out.Where = fmt.Sprintf("In the lab: %s on %s; volumes emulated in %s; %s.", l.Server, l.FileSystem,
-			l.Backing, l.Kernel)
-		out.Emulation = append(out.Emulation, document.Part{Table: emulatedTable(l.Volumes)})
+// whereText names the engine, the file system and the machine, or an existing server.
+func whereText(l *run.Lab) string {
+	v := l.Existing
+	if v == nil {
+		return fmt.Sprintf("In the lab: %s on %s; volumes emulated in %s; %s.", l.Server, l.FileSystem, l.Backing,
+			l.Kernel)
 	}
+	kept := "was created for this run and removed"
+	if v.Kept {
+		kept = "was kept"
+	}
+	return fmt.Sprintf("An existing server: %s (%s); %s %s.", v.Address, l.Server, v.Database, kept)
+}
 
-	out.Emulation = append(out.Emulation, document.Part{Terms: laboratoryTerms(r)})
+// qualityParts show how accurately the lab emulated its volumes and generated the load.
+func qualityParts(r *run.Result) (out []document.Part) {
+	if r.Lab.Existing == nil {
+		out = append(out, document.Part{Table: emulatedTable(r.Lab.Volumes)})
+	}
+	out = append(out, document.Part{Terms: laboratoryTerms(r)})
 	if p := r.PowerLoss; p != nil {
-		if !p.Held() {
-			out.Failure = "Acknowledged writes were missing after a power loss."
-		}
 		for _, e := range p.Examples {
-			out.Emulation = append(out.Emulation, document.Part{Text: document.Sentence(e)})
+			out = append(out, document.Part{Text: document.Sentence(e)})
 		}
 	}
-
-	return LabRun(out, origin)
+	return out
 }
 
 // emulatedTable shows how accurately each volume was emulated.
 func emulatedTable(volumes []run.Emulation) *document.Table {
-	tab := &document.Table{Caption: "Accuracy of the emulated volumes",
-		Columns: []document.Column{{Text: "volume"}, {Text: "late, median", Number: true},
-			{Text: "p99", Number: true},
-			{Text: "max", Number: true}, {Text: "too late", Number: true}, {}}}
+	tab := document.NewTable("Accuracy of the emulated volumes", "volume", "#late, median", "#p99", "#max",
+		"#too late", "")
 
 	for i := range volumes {
 		v := &volumes[i]
@@ -73,9 +65,9 @@ func emulatedTable(volumes []run.Emulation) *document.Table {
 			}
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Name, Note: note},
-			{Text: units.Seconds(v.LateP50), Number: true}, {Text: units.Seconds(v.LateP99), Number: true},
-			{Text: units.Seconds(v.LateMax), Number: true}, {Text: units.Percent(v.LateShare), Number: true}, verdict})
+		tab.Add([]document.Cell{{Text: v.Name, Note: note}, {Text: units.Seconds(v.LateP50)},
+			{Text: units.Seconds(v.LateP99)}, {Text: units.Seconds(v.LateMax)}, {Text: units.Percent(v.LateShare)},
+			verdict})
 	}
 
 	return tab
@@ -84,21 +76,19 @@ func emulatedTable(volumes []run.Emulation) *document.Table {
 // laboratoryTerms describes the load generator, failed operations, and power losses.
 func laboratoryTerms(r *run.Result) []document.Term {
 	d := &r.Lab.Dispatch
-	out := []document.Term{{Label: "load generator",
-		Lines: []document.Line{{Text: fmt.Sprintf("operations started late by %s at the median, %s at p99, %s at most",
-			units.Seconds(d.LateP50), units.Seconds(d.LateP99), units.Seconds(d.LateMax))}}}}
+	out := []document.Term{document.NewTerm("load generator", fmt.Sprintf("operations started late by %s at the median, %s at p99, %s at most",
+		units.Seconds(d.LateP50), units.Seconds(d.LateP99), units.Seconds(d.LateMax)))}
 	if r.Lab.Failed > 0 {
 		var parts []string
 		for _, text := range slices.Sorted(maps.Keys(r.Lab.Errors)) {
 			parts = append(parts, fmt.Sprintf("%s (%s)", text, units.Count(r.Lab.Errors[text])))
 		}
-		out = append(out, document.Term{Label: "failed",
-			Lines: []document.Line{{Text: fmt.Sprintf("%s operations: %s", units.Count(r.Lab.Failed),
-				strings.Join(parts, "; "))}}})
+		out = append(out, document.NewTerm("failed", fmt.Sprintf("%s operations: %s", units.Count(r.Lab.Failed),
+			strings.Join(parts, "; "))))
 	}
 
 	if p := r.PowerLoss; p != nil {
-		out = append(out, document.Term{Label: "power", Lines: []document.Line{{Text: powerText(p)}}})
+		out = append(out, document.NewTerm("power", powerText(p)))
 	}
 
 	return out

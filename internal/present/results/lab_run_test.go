@@ -28,7 +28,7 @@ func labRun() *run.Result {
 
 func TestLabRunText(t *testing.T) {
 	var b strings.Builder
-	if err := text.Write(&b, LabRunOf(labRun(), Origin{Command: []string{"lab", "run", "telemetry.yaml"}}), text.Options{Width: 100}); err != nil {
+	if err := text.Write(&b, LabRun(labRun(), Origin{Command: []string{"lab", "run", "telemetry.yaml"}}), text.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	golden.Compare(t, "lab_run.golden", b.String())
@@ -40,7 +40,7 @@ func TestLabRunOfExistingServer(t *testing.T) {
 	r := labRun()
 	r.Lab.Existing = &run.Existing{Address: "etcd at db1:2379", Database: "plimsoll/"}
 	var b strings.Builder
-	d := LabRunOf(r, Origin{Command: []string{"lab", "run", "telemetry.yaml"}})
+	d := LabRun(r, Origin{Command: []string{"lab", "run", "telemetry.yaml"}})
 
 	if err := text.Write(&b, d, text.Options{Width: 100, Verbose: true}); err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 
 // LabStatus shows the mounted volumes: limits, I/O so far, and how accurately each is emulated.
 func LabStatus(all ...*mount.Status) *document.Document {
-	tab := &document.Table{Caption: "Volumes", Columns: []document.Column{{}, {}, {}}}
+	tab := document.NewTable("Volumes", "", "", "")
 	row := func(name, about, text string) {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: name}, {Text: about}, {Text: text}})
+		tab.Line(name, about, text)
 	}
 	for _, s := range all {
 		backing := "in memory"

@@ -85,9 +85,9 @@ func linked(href string, row []document.Cell) []document.Cell {
 }
 
 // section lists all evidence, and the scenario that it refers to; none if no figure links to any.
-func (g *ledger) section() []document.Section {
+func (g *ledger) section() document.Section {
 	if len(g.list) == 0 {
-		return nil
+		return document.Section{}
 	}
 
 	out := document.Section{ID: "evidence", Title: "Evidence", Parts: []document.Part{{Evidence: g.list}},
@@ -104,7 +104,7 @@ func (g *ledger) section() []document.Section {
 		out.Parts = append(out.Parts, document.Part{Scenario: &document.Scenario{File: g.File, Lines: lines}})
 	}
 
-	return []document.Section{out}
+	return out
 }
 
 const (

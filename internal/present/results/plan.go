@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -49,36 +50,29 @@ func Plan(planned *plan.Plan, origin Origin) *document.Document {
 		planned.Scenario.File, where, units.Count(planned.Searched.Space), planned.Searched.Simulated,
 		planned.Searched.Pruned)}
 	out.Facts = planFacts(planned, ledger)
-	if s, ok := platformsSection(planned, ledger); ok {
-		out.Sections = append(out.Sections, s)
-	}
+	out.Add(platformsSection(planned, ledger))
 	if layout != nil && len(layout.Changes) > 0 {
 		title := "What to change"
 		if planned.New {
 			title = "What to buy"
 		}
-		out.Sections = append(out.Sections,
-			document.Section{ID: "changes", Title: title, Screen: document.Always,
-				Parts: []document.Part{{Table: changesTable(planned, layout, ledger)}}})
+		out.Add(document.Section{ID: "changes", Title: title, Screen: document.Always,
+			Parts: []document.Part{{Table: changesTable(planned, layout, ledger)}}})
 	}
 
-	out.Sections = append(out.Sections, predictedSection(planned, ledger))
-	if s, ok := frontierSection(planned, ledger); ok {
-		out.Sections = append(out.Sections, s)
-	}
+	out.Add(predictedSection(planned, ledger))
+	out.Add(frontierSection(planned, ledger))
 
-	out.Sections = append(out.Sections, planWords(planned, ledger)...)
-	if s, ok := budgetSection(planned, ledger); ok {
-		out.Sections = append(out.Sections, s)
-	}
+	out.Add(planWords(planned, ledger)...)
+	out.Add(budgetSection(planned, ledger))
 
-	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How accurate this is",
+	out.Add(document.Section{ID: "trust", Title: "How accurate this is",
 		Parts: []document.Part{{Text: "Error bar: " + planned.ErrorBar() + ".", Ref: ledger.accurate()}}})
 	if layout != nil && len(layout.Sets) > 0 {
-		out.Sections = append(out.Sections, applySection(planned, layout, ledger))
+		out.Add(applySection(planned, layout, ledger))
 	}
 
-	out.Sections = append(out.Sections, ledger.section()...)
+	out.Add(ledger.section())
 	return out
 }
 
@@ -144,18 +138,8 @@ func goal(objectives []plan.Objective) string {
 	return strings.Join(want, " and ")
 }
 
-func orWord(text, instead string) string {
-	if text == "" {
-		return instead
-	}
-	return text
-}
-
 func planFacts(planned *plan.Plan, sources *ledger) []document.Fact {
-	shown, word := planned.Chosen, "chosen"
-	if shown == nil {
-		shown, word = planned.Nearest, "nearest"
-	}
+	shown, word := shownLayout(planned)
 
 	var out []document.Fact
 	if !planned.Unpriced && planned.Now != nil {
@@ -221,9 +205,7 @@ func againstNow(now, then *plan.Layout) string {
 }
 
 func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
-	tab := &document.Table{Caption: "Changes",
-		Columns: []document.Column{{Text: "setting"}, {Text: "now"}, {Text: "then"},
-			{Text: "a month", Number: true}, {Text: "requires"}}}
+	tab := document.NewTable("Changes", "setting", "now", "then", "#a month", "requires")
 	for _, x := range c.Changes {
 		// It removes a setting that was not set, so nothing changes.
 		if x.From == "" && x.To == "" {
@@ -240,9 +222,8 @@ func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 			cost = "−" + units.Dollars(-x.USD)
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: x.Path, Roles: "code"},
-			{Text: orWord(x.From, "–"), Roles: "code"}, {Text: orWord(x.To, "(not set)"), Roles: "code"},
-			priceCell(p, cost, g), {Text: needText(x.Needs)}})
+		tab.Add([]document.Cell{{Text: x.Path, Roles: "code"}, {Text: cmp.Or(x.From, "–"), Roles: "code"},
+			{Text: cmp.Or(x.To, "(not set)"), Roles: "code"}, priceCell(p, cost, g), {Text: needText(x.Needs)}})
 	}
 
 	if p.New {
@@ -282,10 +263,7 @@ func needText(need string) string {
 // predictedSection shows the model's figures for the current layout and for the layout shown, with
 // the model's error.
 func predictedSection(planned *plan.Plan, g *ledger) document.Section {
-	shown, word := planned.Chosen, "chosen"
-	if shown == nil {
-		shown, word = planned.Nearest, "nearest"
-	}
+	shown, word := shownLayout(planned)
 
 	now, then, off := "", "", ""
 	if planned.Now != nil {
@@ -337,7 +315,7 @@ func predictedSection(planned *plan.Plan, g *ledger) document.Section {
 		}
 
 		if was || is {
-			tab.Rows = append(tab.Rows, row)
+			tab.Add(row)
 		}
 	}
 
@@ -378,16 +356,15 @@ func planWords(planned *plan.Plan, sources *ledger) []document.Section {
 
 	if size := planned.Sizing; size != nil {
 		sized := sources.page("This plan")
-		tab := &document.Table{Caption: "Size",
-			Columns: []document.Column{{Text: "part"}, {Text: "size", Number: true}, {Text: "computed from"}},
-			Notes:   size.Limits}
+		tab := document.NewTable("Size", "part", "#size", "computed from")
+		tab.Notes = size.Limits
 		for _, r := range size.Rows {
 			text := r.Text
 			if r.Sum {
 				text = "= " + text
 			}
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: text},
-				{Text: units.Number(float64(r.Bytes)/1e9) + " GB", Number: true, Href: sized}, {Text: r.How}})
+			tab.Add([]document.Cell{{Text: text}, {Text: units.Number(float64(r.Bytes)/1e9) + " GB", Href: sized},
+				{Text: r.How}})
 		}
 
 		out = append(out, document.Section{ID: "size", Title: "Size", Screen: document.IfItFits, Parts: []document.Part{{Table: tab}}})
@@ -406,7 +383,7 @@ func planWords(planned *plan.Plan, sources *ledger) []document.Section {
 		})
 
 		for _, r := range shown {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"},
+			tab.Add([]document.Cell{{Text: orderText(r.Layout), Roles: "code long"},
 				priceCell(planned, units.Dollars(r.Layout.MonthlyUSD), sources), {Text: r.Reason}})
 		}
 
@@ -414,8 +391,7 @@ func planWords(planned *plan.Plan, sources *ledger) []document.Section {
 			tab.Fold = fmt.Sprintf("%d layouts, fewest changes first", len(shown))
 		}
 
-		rejected := document.Section{ID: "rejected", Title: "Preferred, but not enough",
-			Parts: []document.Part{{Table: tab}}}
+		rejected := tab.Section("rejected", "Preferred, but not enough")
 		if len(shown) > rejectedUnfolded+1 {
 			tab.Short = rejectedUnfolded
 			rejected.Parts = append(rejected.Parts,
@@ -444,4 +420,12 @@ func setsText(l *plan.Layout) string {
 		return "as is"
 	}
 	return strings.Join(l.Sets, ", ")
+}
+
+// shownLayout is the layout that a plan chose or, if none is enough, the nearest; nil if there is none.
+func shownLayout(p *plan.Plan) (l *plan.Layout, word string) {
+	if p.Chosen != nil {
+		return p.Chosen, "chosen"
+	}
+	return p.Nearest, "nearest"
 }

@@ -8,22 +8,15 @@ import (
 
 // budgetSection shows the sustained limits of the volumes of the layout shown, which its engine
 // should be configured with. It is omitted if nothing bounds them.
-func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
-	shown := p.Chosen
-	if shown == nil {
-		shown = p.Nearest
-	}
-
+func budgetSection(p *plan.Plan, g *ledger) document.Section {
+	shown, _ := shownLayout(p)
 	if shown == nil || len(shown.Budget) == 0 {
-		return document.Section{}, false
+		return document.Section{}
 	}
 
 	made := g.page("This plan")
-	tab := &document.Table{Caption: "I/O budget", Columns: []document.Column{
-		{Text: "volume"}, {Text: "IOPS", Number: true}, {Text: "limited by"}, {Text: "throughput", Number: true},
-		{Text: "limited by"},
-	},
-		Notes: []string{"Each figure is the lowest of the sustained limits of the volume and the machine. Pace checkpoints and cleaning by it."}}
+	tab := document.NewTable("I/O budget", "volume", "#IOPS", "limited by", "#throughput", "limited by")
+	tab.Notes = []string{"Each figure is the lowest of the sustained limits of the volume and the machine. Pace checkpoints and cleaning by it."}
 
 	for _, b := range shown.Budget {
 		iops, bytes := "–", "–"
@@ -35,17 +28,14 @@ func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 			bytes = units.Value(b.BytesPerSec, "bytes/s")
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{
-			{Text: "volumes." + b.Volume, Roles: "code"}, {Text: iops, Number: true, Href: made},
-			{Text: limitedBy(b.IOPSBy, iops)},
-			{Text: bytes, Number: true, Href: made}, {Text: limitedBy(b.BytesBy, bytes)},
-		})
+		tab.Add([]document.Cell{{Text: "volumes." + b.Volume, Roles: "code"}, {Text: iops, Href: made},
+			{Text: limitedBy(b.IOPSBy, iops)}, {Text: bytes, Href: made}, {Text: limitedBy(b.BytesBy, bytes)}})
 	}
 
 	return document.Section{ID: "budget", Title: "Sustained I/O budget", Parts: []document.Part{
 		{Table: tab}, {Text: "As settings of the engine and of the kernel:",
 			Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --target budget"}},
-	}}, true
+	}}
 }
 
 // limitedBy says which limit determines a figure of a budget.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -62,7 +63,7 @@ var (
 
 // changeWords describes one change. A setting that the new product does not have becomes "(not set)".
 func changeWords(x plan.Change) string {
-	raw := x.Path + " = " + orWord(x.To, "(not set)")
+	raw := x.Path + " = " + cmp.Or(x.To, "(not set)")
 	path := volumePath.FindStringSubmatch(x.Path)
 	if path == nil || x.To == "" {
 		return raw

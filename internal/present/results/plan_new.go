@@ -79,14 +79,14 @@ func volumeText(o *catalog.Order) string {
 }
 
 // platformsSection compares the platforms of a plan for several.
-func platformsSection(planned *plan.Plan, sources *ledger) (document.Section, bool) {
+func platformsSection(planned *plan.Plan, sources *ledger) document.Section {
 	if len(planned.Platforms) < 2 || len(planned.Objectives) == 0 {
-		return document.Section{}, false
+		return document.Section{}
 	}
 
 	name := planned.Objectives[0].Name + "_seconds"
-	tab := &document.Table{Caption: "Platforms", Columns: []document.Column{{Text: "platform"},
-		{Text: "a month", Number: true}, {Text: plainName(planned.Objectives[0].Name), Number: true}, {Text: "layout"}}}
+	tab := document.NewTable("Platforms", "platform", "#a month", "#"+plainName(planned.Objectives[0].Name),
+		"layout")
 	rows := slices.Clone(planned.Platforms)
 	slices.SortStableFunc(rows, func(a, b plan.PlatformPlan) int {
 		switch {
@@ -123,11 +123,11 @@ func platformsSection(planned *plan.Plan, sources *ledger) (document.Section, bo
 				row[3].Note = "now there"
 			}
 		}
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 	}
 
 	return document.Section{ID: "platforms", Title: "By platform", Screen: document.Always,
-		Parts: []document.Part{{Table: tab}}}, true
+		Parts: []document.Part{{Table: tab}}}
 }
 
 func withoutPlatform(l *plan.Layout, platform string) string {

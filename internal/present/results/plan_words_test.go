@@ -53,14 +53,14 @@ func TestFrontierSection(t *testing.T) {
 	} {
 		p := planned()
 		change(p)
-		if _, ok := frontierSection(p, newLedger(Origin{})); ok {
+		if s := frontierSection(p, newLedger(Origin{})); s.Parts != nil {
 			t.Errorf("%s: there is a frontier", name)
 		}
 	}
 
 	p := planned()
-	s, ok := frontierSection(p, newLedger(Origin{}))
-	if !ok {
+	s := frontierSection(p, newLedger(Origin{}))
+	if s.Parts == nil {
 		t.Fatal("no frontier")
 	}
 	var got []string
@@ -73,7 +73,7 @@ func TestFrontierSection(t *testing.T) {
 	}
 
 	p.Chosen = p.Now
-	s, _ = frontierSection(p, newLedger(Origin{}))
+	s = frontierSection(p, newLedger(Origin{}))
 	if got := s.Parts[0].Figure.Table.Rows[1][4].Note; got != "now, and chosen" {
 		t.Errorf("the layout of today, if it is enough: %q", got)
 	}
@@ -91,8 +91,8 @@ func TestPlatforms(t *testing.T) {
 			Platform: "kubernetes",
 			Nearest:  laid(20, 0.4, "x=2"),
 		}, {Platform: "aws", Region: "us-east-1", Present: true, Chosen: laid(60, 0.02)}}
-	s, ok := platformsSection(p, newLedger(Origin{}))
-	if !ok {
+	s := platformsSection(p, newLedger(Origin{}))
+	if s.Parts == nil {
 		t.Fatal("no section")
 	}
 	var out []string
@@ -113,7 +113,7 @@ kubernetes | 20 USD | 400 ms | not enough: x=2
 `)
 
 	p.Platforms = p.Platforms[:1]
-	if _, ok := platformsSection(p, newLedger(Origin{})); ok {
+	if s := platformsSection(p, newLedger(Origin{})); s.Parts != nil {
 		t.Error("one platform is no comparison")
 	}
 }

@@ -27,15 +27,14 @@ func Probe(r *probe.Result) *document.Document {
 		word, level := met(v.Met)
 		d.Facts = append(d.Facts, document.Fact{Label: "criterion", Value: word, Level: level, Note: v.Text,
 			Href: "#criterion"})
-		d.Sections = append(d.Sections, criterionSection(v))
+		d.Add(criterionSection(v))
 	}
 
 	d.Facts = append(d.Facts, limitsFact(&r.Limits))
-	d.Sections = append(d.Sections,
-		document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Table: stagesTable(r.Stages)}}})
+	d.Add(stagesTable(r.Stages).Section("stages", "Stages"))
 	if r.Fitted != nil {
-		d.Sections = append(d.Sections,
-			document.Section{ID: "volume", Title: "As a volume of a scenario", Parts: []document.Part{
+		d.Add(document.Section{ID: "volume", Title: "As a volume of a scenario",
+			Parts: []document.Part{
 				{Text: "It includes burst credits, if there are any."},
 				{Files: []document.File{{Path: "scenario.yaml",
 					Lines: strings.Split(strings.TrimRight(r.Fitted.YAML, "\n"), "\n")}}}}})
@@ -53,16 +52,14 @@ func met(ok bool) (word string, level document.Level) {
 }
 
 func criterionSection(v *probe.Verdict) document.Section {
-	tab := &document.Table{Caption: "The criterion in each stage",
-		Columns: []document.Column{{Text: "stage"}, {Text: "measured", Number: true}, {Text: "criterion"}}}
+	tab := document.NewTable("The criterion in each stage", "stage", "#measured", "criterion")
 	for _, s := range v.Stages {
 		word, level := met(s.Met)
 		role := "bad"
 		if level == document.Good {
 			role = "good"
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Stage},
-			{Text: optional(s.Seconds, "seconds"), Number: true}, {Text: word, Roles: role}})
+		tab.Add([]document.Cell{{Text: s.Stage}, {Text: optional(s.Seconds, "seconds")}, {Text: word, Roles: role}})
 	}
 	return document.Section{ID: "criterion", Title: "Criterion",
 		Parts: []document.Part{{Text: document.Sentence(v.Text)}, {Table: tab},
@@ -90,11 +87,9 @@ func limitsFact(l *probe.Limits) document.Fact {
 // stagesTable has a row for each stream of each stage, and for the measurements with a companion on
 // and off.
 func stagesTable(stages []probe.StageResult) *document.Table {
-	tab := &document.Table{Caption: "Results of each stream", Repeat: 2,
-		Columns: []document.Column{{Text: "stage"}, {Text: "stream"}, {Text: "IOPS", Number: true},
-			{Text: "bytes/s", Number: true}, {Text: "p50", Number: true}, {Text: "p95", Number: true},
-			{Text: "p99", Number: true}, {Text: "p99.9", Number: true}, {Text: "max", Number: true},
-			{Text: "fdatasync p99", Number: true}, {Text: "of the time"}}}
+	tab := document.NewTable("Results of each stream", "stage", "stream", "#IOPS", "#bytes/s", "#p50", "#p95",
+		"#p99", "#p99.9", "#max", "#fdatasync p99", "of the time")
+	tab.Repeat = 2
 
 	row := func(stage, stream, iops, bytes string, l *latency.Latency, sync, shares string) {
 		cells := []document.Cell{{Text: stage}, {Text: stream}, {Text: iops, Number: true},
@@ -102,8 +97,7 @@ func stagesTable(stages []probe.StageResult) *document.Table {
 		for _, x := range []*float64{l.P50Seconds, l.P95Seconds, l.P99Seconds, l.P999Seconds, l.MaxSeconds} {
 			cells = append(cells, document.Cell{Text: optional(x, "seconds"), Number: true})
 		}
-		tab.Rows = append(tab.Rows, append(cells, document.Cell{Text: sync, Number: true},
-			document.Cell{Text: shares}))
+		tab.Add(append(cells, document.Cell{Text: sync, Number: true}, document.Cell{Text: shares}))
 	}
 
 	for _, st := range stages {

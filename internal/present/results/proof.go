@@ -32,16 +32,16 @@ func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location, after string,
 
 	p.Facts = proofFacts(r)
 	p.Onward = proofOnward(r, after, watching)
-	p.Sections = append(p.Sections, figuresSection(r, queries))
+	p.Add(figuresSection(r, queries))
 	if len(r.Requirements) > 0 {
-		p.Sections = append(p.Sections, requirementsSection(r))
+		p.Add(requirementsSection(r))
 	}
 
-	p.Sections = append(p.Sections, recordSection(r)...)
-	p.Sections = append(p.Sections, settingsSection(r)...)
-	p.Sections = append(p.Sections, sidesSection(r, zone))
-	p.Sections = append(p.Sections, methodSection(r))
-	p.Sections = append(p.Sections, queries.Section()...)
+	p.Add(recordSection(r))
+	p.Add(settingsSection(r))
+	p.Add(sidesSection(r, zone))
+	p.Add(methodSection(r))
+	p.Add(queries.Section())
 
 	return p
 }
@@ -114,11 +114,9 @@ func verdictClass(v prove.Verdict) string {
 }
 
 // figuresSection links each figure's name to the first query that it was read with.
-func figuresSection(report *prove.Report, q *document.Queries) document.Section {
-	tab := &document.Table{Caption: "Figures before and after",
-		Columns: []document.Column{{Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true},
-			{Text: "change", Number: true},
-			{Text: prove.Percent(report.Confidence) + " interval", Number: true}, {Text: "verdict"}}}
+func figuresSection(report *prove.Report, q *diagnosis.Queries) document.Section {
+	tab := document.NewTable("Figures before and after", "figure", "#before", "#after", "#change",
+		"#"+prove.Percent(report.Confidence)+" interval", "verdict")
 
 	for i := range report.Figures {
 		f := &report.Figures[i]
@@ -132,10 +130,9 @@ func figuresSection(report *prove.Report, q *document.Queries) document.Section 
 		}
 
 		from := name.Href
-		tab.Rows = append(tab.Rows, []document.Cell{name,
-			{Text: f.Before.Text(f.Unit), Number: true, Href: from, Detail: within(f.Before, f.Unit)},
-			{Text: f.After.Text(f.Unit), Number: true, Href: from, Detail: within(f.After, f.Unit)},
-			{Text: changeOf(f), Number: true, Href: from}, {Text: f.Interval(), Number: true},
+		tab.Add([]document.Cell{name, {Text: f.Before.Text(f.Unit), Href: from, Detail: within(f.Before, f.Unit)},
+			{Text: f.After.Text(f.Unit), Href: from, Detail: within(f.After, f.Unit)}, {Text: changeOf(f), Href: from},
+			{Text: f.Interval()},
 			{Text: string(f.Verdict), Roles: strings.TrimSpace("word " + verdictClass(f.Verdict))}})
 	}
 
@@ -157,20 +154,18 @@ func figuresSection(report *prove.Report, q *document.Queries) document.Section 
 }
 
 // recordSection says how long to record to get a verdict on inconclusive figures.
-func recordSection(r *prove.Report) []document.Section {
-	tab := &document.Table{Caption: "How long to record",
-		Columns: []document.Column{{Text: "figure"}, {Text: "record both", Number: true}, {Text: "to determine"}}}
+func recordSection(r *prove.Report) document.Section {
+	tab := document.NewTable("How long to record", "figure", "#record both", "to determine")
 	for i := range r.Figures {
 		if f := &r.Figures[i]; f.Record != nil {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title},
-				{Text: units.Seconds(f.Record.Seconds), Number: true}, {Text: f.Record.For}})
+			tab.Line(f.Title, units.Seconds(f.Record.Seconds), f.Record.For)
 		}
 	}
 	if len(tab.Rows) == 0 {
-		return nil
+		return document.Section{}
 	}
-	return []document.Section{{ID: "record", Title: "To learn more, record longer", Screen: document.IfItFits,
-		Parts: []document.Part{{Table: tab}}}}
+	return document.Section{ID: "record", Title: "To learn more, record longer", Screen: document.IfItFits,
+		Parts: []document.Part{{Table: tab}}}
 }
 
 // within is an estimate's interval; "" if it has none.
@@ -193,9 +188,7 @@ func changeOf(f *prove.Figure) string {
 }
 
 func requirementsSection(r *prove.Report) document.Section {
-	tab := &document.Table{Caption: "Requirements",
-		Columns: []document.Column{{Text: "required"}, {Text: "outcome"}, {Text: "after", Number: true},
-			{Text: "between", Number: true}, {Text: "record for"}}}
+	tab := document.NewTable("Requirements", "required", "outcome", "#after", "#between", "record for")
 	for i := range r.Requirements {
 		q := &r.Requirements[i]
 		class, mark := "bad", "✕ "
@@ -208,9 +201,8 @@ func requirementsSection(r *prove.Report) document.Section {
 			record = units.Seconds(q.Record.Seconds)
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: q.Text, Roles: "code"},
-			{Text: mark + string(q.Outcome), Roles: class}, {Text: q.After.Text(q.Unit), Number: true},
-			{Text: within(q.After, q.Unit), Number: true}, {Text: record}})
+		tab.Add([]document.Cell{{Text: q.Text, Roles: "code"}, {Text: mark + string(q.Outcome), Roles: class},
+			{Text: q.After.Text(q.Unit)}, {Text: within(q.After, q.Unit)}, {Text: record}})
 	}
 
 	return document.Section{ID: "required", Title: "Required", Screen: document.Always,
@@ -218,19 +210,16 @@ func requirementsSection(r *prove.Report) document.Section {
 }
 
 // settingsSection lists the settings that differ.
-func settingsSection(r *prove.Report) []document.Section {
+func settingsSection(r *prove.Report) document.Section {
 	if len(r.Settings) == 0 {
-		return nil
+		return document.Section{}
 	}
-	tab := &document.Table{Caption: "Settings that changed",
-		Columns: []document.Column{{Text: "setting"}, {Text: "before", Number: true},
-			{Text: "after", Number: true}}}
+	tab := document.NewTable("Settings that changed", "setting", "#before", "#after")
 	for _, s := range r.Settings {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Name, Roles: "code"}, {Text: s.Before, Number: true},
-			{Text: s.After, Number: true}})
+		tab.Add([]document.Cell{{Text: s.Name, Roles: "code"}, {Text: s.Before}, {Text: s.After}})
 	}
-	return []document.Section{{ID: "settings", Title: "Settings that changed",
-		Parts: []document.Part{{Table: tab}}}}
+	return document.Section{ID: "settings", Title: "Settings that changed",
+		Parts: []document.Part{{Table: tab}}}
 }
 
 // sidesSection says what was compared, and whether both had the same load.
@@ -245,7 +234,7 @@ func sidesSection(report *prove.Report, loc *time.Location) document.Section {
 			from = append(from, fmt.Sprintf("%s (%s)", src.Name, src.Kind))
 		}
 
-		of := orWord(strings.Join(from, ", "), "no source")
+		of := cmp.Or(strings.Join(from, ", "), "no source")
 		if side.Server != nil && !strings.Contains(of, side.Server.Name) {
 			of = side.Server.Engine + " " + side.Server.Name + ": " + of
 		}
@@ -262,20 +251,17 @@ func sidesSection(report *prove.Report, loc *time.Location) document.Section {
 			unit += "; " + units.Seconds(side.LeftSeconds) + " outside them were not used"
 		}
 
-		sides = append(sides, document.Term{Label: side.name, Lines: []document.Line{{Text: of},
-			{Text: side.Span.From.In(loc).Format(time.DateTime) + " to " +
-				side.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
+		sides = append(sides, document.NewTerm(side.name, of, side.Span.From.In(loc).Format(time.DateTime)+" to "+
+			side.Span.To.In(loc).Format("2006-01-02 15:04:05 MST"), unit))
 	}
 
-	checks := &document.Table{Caption: "Whether both had the same load",
-		Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "same"}}}
+	checks := document.NewTable("Whether both had the same load", "workload", "before and after", "same")
 	for _, c := range report.Workload.Checks {
 		word, class := "✓ yes", "good"
 		if !c.OK {
 			word, class = "✕ no", "bad"
 		}
-		checks.Rows = append(checks.Rows,
-			[]document.Cell{{Text: c.Name}, {Text: c.Text}, {Text: word, Roles: class}})
+		checks.Add([]document.Cell{{Text: c.Name}, {Text: c.Text}, {Text: word, Roles: class}})
 	}
 
 	parts := []document.Part{{Terms: sides}}
@@ -288,8 +274,7 @@ func sidesSection(report *prove.Report, loc *time.Location) document.Section {
 
 // basisTable lists what the figures were computed from.
 func basisTable(r *prove.Report) *document.Table {
-	tab := &document.Table{Caption: "What the figures were computed from",
-		Columns: []document.Column{{Text: "figures"}, {Text: "computed from"}}}
+	tab := document.NewTable("What the figures were computed from", "figures", "computed from")
 	index := map[string]int{}
 	for i := range r.Figures {
 		f := &r.Figures[i]
@@ -310,7 +295,7 @@ func basisTable(r *prove.Report) *document.Table {
 		}
 
 		index[text] = len(tab.Rows)
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title}, {Text: text}})
+		tab.Line(f.Title, text)
 	}
 
 	return tab

@@ -70,7 +70,7 @@ func seriesTable(r *query.Result) *document.Table {
 		for _, v := range values {
 			row = append(row, document.Cell{Text: plain(v), Number: true})
 		}
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 	}
 
 	return tab
@@ -121,9 +121,8 @@ func Metrics(all []recording.Metric, zone *time.Location) *document.Document {
 		if m.Period > 0 {
 			period = units.Seconds(m.Period.Seconds())
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: m.Name, Roles: "code long"},
-			{Text: cmp.Or(query.Unit(m.Name), "–")}, {Text: units.Count(int64(m.Series)), Number: true},
-			{Text: period, Number: true}, {Text: m.From.In(zone).Format(layout)},
+		tab.Add([]document.Cell{{Text: m.Name, Roles: "code long"}, {Text: cmp.Or(query.Unit(m.Name), "–")},
+			{Text: units.Count(int64(m.Series))}, {Text: period}, {Text: m.From.In(zone).Format(layout)},
 			{Text: m.To.In(zone).Format(layout)}})
 	}
 

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,18 +34,15 @@ func Rollout(r *rollout.Report) *document.Document {
 		s.Parts = append(s.Parts, document.Part{Tasks: []document.Task{t}})
 	}
 
-	d.Sections = append(d.Sections, s)
+	d.Add(s)
 	if len(r.Left) > 0 {
-		tab := &document.Table{Caption: "Changes the rollout does not make",
-			Columns: []document.Column{{Text: "change"}, {Text: "from"}, {Text: "to"}}}
+		tab := document.NewTable("Changes the rollout does not make", "change", "from", "to")
 		for _, c := range r.Left {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: c.Path, Roles: "code"}, {Text: orUnknown(c.From)},
-				{Text: orUnknown(c.To)}})
+			tab.Add([]document.Cell{{Text: c.Path, Roles: "code"}, {Text: cmp.Or(c.From, unknown)},
+				{Text: cmp.Or(c.To, unknown)}})
 		}
-		d.Sections = append(d.Sections,
-			document.Section{ID: "left", Title: "Not done by the rollout", Parts: []document.Part{
-				{Text: "plimsoll emit writes the files for these changes."}, {Table: tab},
-			}})
+		d.Add(document.Section{ID: "left", Title: "Not done by the rollout",
+			Parts: []document.Part{{Text: "plimsoll emit writes the files for these changes."}, {Table: tab}}})
 	}
 
 	return d

@@ -12,16 +12,14 @@ import (
 
 // Rules lists the rules of the pack.
 func Rules(all []rules.Description) *document.Document {
-	tab := &document.Table{Caption: "Rules",
-		Columns: []document.Column{{Text: "rule"}, {Text: "kind"}, {Text: "about"}, {Text: "title"}}}
+	tab := document.NewTable("Rules", "rule", "kind", "about", "title")
 	for i := range all {
 		r := &all[i]
 		about := r.Engine
 		if about == "" {
 			about = "any"
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: r.ID, Roles: "code"}, {Text: r.Kind}, {Text: about},
-			{Text: r.Title}})
+		tab.Add([]document.Cell{{Text: r.ID, Roles: "code"}, {Text: r.Kind}, {Text: about}, {Text: r.Title}})
 	}
 	return list("Rules", tab)
 }
@@ -50,11 +48,11 @@ func Rule(rule *rules.Description, page []byte, fixes ...[]byte) *document.Docum
 			}
 			*prose = append(*prose, s.Parts[0].Prose...)
 		}
-		doc.Sections = append(doc.Sections, section)
+		doc.Add(section)
 	}
 
 	if rule.When != "" {
-		doc.Sections = append(doc.Sections, document.Section{ID: "promql", Title: "In PromQL",
+		doc.Add(document.Section{ID: "promql", Title: "In PromQL",
 			Parts: []document.Part{
 				{Text: "Over signals:"}, {PromQL: []string{rule.When}},
 				{Text: "Over exporters' metrics; the rule may hold if the result is not empty:"},
@@ -71,7 +69,7 @@ func Rule(rule *rules.Description, page []byte, fixes ...[]byte) *document.Docum
 			s.Parts = append(s.Parts, document.Part{Text: x.Name + unit + ": " + x.Help},
 				document.Part{PromQL: x.Exprs})
 		}
-		doc.Sections = append(doc.Sections, s)
+		doc.Add(s)
 	}
 
 	return doc
@@ -169,9 +167,9 @@ func HowTested(rows [][3]string) document.Section {
 		s.Parts = []document.Part{{Text: "The rule's fixes have no commands."}}
 		return s
 	}
-	tab := &document.Table{Columns: []document.Column{{Text: "fix"}, {Text: "place"}, {Text: "tested"}}}
+	tab := document.NewTable("", "fix", "place", "tested")
 	for _, r := range rows {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: r[0]}, {Text: r[1], Roles: "code"}, {Text: r[2]}})
+		tab.Add([]document.Cell{{Text: r[0]}, {Text: r[1], Roles: "code"}, {Text: r[2]}})
 	}
 	s.Parts = []document.Part{{Table: tab}}
 	return s
@@ -180,13 +178,11 @@ func HowTested(rows [][3]string) document.Section {
 // RuleTests shows the results of the rules' test scripts.
 func RuleTests(all []ruletest.Result) *document.Document {
 	d := &document.Document{Kind: "Rule tests", Title: "Tests of rules"}
-	tab := &document.Table{Caption: "Cases that failed",
-		Columns: []document.Column{{Text: "rule"}, {Text: "case"}, {Text: "failure"}}}
+	tab := document.NewTable("Cases that failed", "rule", "case", "failure")
 	for i := range all {
 		r := &all[i]
 		for _, x := range r.Failures {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: r.Rule, Roles: "code"}, {Text: r.Case},
-				{Text: x, Roles: "bad"}})
+			tab.Add([]document.Cell{{Text: r.Rule, Roles: "code"}, {Text: r.Case}, {Text: x, Roles: "bad"}})
 		}
 	}
 

@@ -26,7 +26,7 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 
 	p.Facts = resultFacts(r, g)
 	if len(results) > 1 {
-		p.Sections = append(p.Sections, compareSection(results, g))
+		p.Add(compareSection(results, g))
 	}
 
 	first := len(p.Sections)
@@ -36,8 +36,8 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 		p.Sections[i].Only = document.Page | document.Markdown // a terminal shows only the table of variants
 	}
 
-	p.Sections = append(p.Sections, aboutSection(r, g))
-	p.Sections = append(p.Sections, g.section()...)
+	p.Add(aboutSection(r, g))
+	p.Add(g.section())
 	return p
 }
 
@@ -45,16 +45,15 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 func resultSections(p *document.Document, results []*simulate.Result, g *ledger) {
 	r := results[0]
 	if p.Timeline = simulatedTimeline(results, g); p.Timeline != nil {
-		p.Sections = append(p.Sections,
-			document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note, Screen: document.IfItFits,
-				Parts: []document.Part{{Timeline: p.Timeline}}})
+		p.Add(document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note, Screen: document.IfItFits,
+			Parts: []document.Part{{Timeline: p.Timeline}}})
 	}
-	p.Sections = append(p.Sections, latencySection(results, p.Timeline, g))
-	p.Sections = append(p.Sections, cyclesSection(r, g)...)
+	p.Add(latencySection(results, p.Timeline, g))
+	p.Add(cyclesSection(r, g)...)
 	if len(r.Waits) > 0 {
-		p.Sections = append(p.Sections, waitSection(r, g))
+		p.Add(waitSection(r, g))
 	}
-	p.Sections = append(p.Sections, volumeSection(r, g))
+	p.Add(volumeSection(r, g))
 }
 
 // cyclesSection describes checkpoints, or the engine's equivalent; none if none completed.

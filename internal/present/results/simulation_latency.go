@@ -130,7 +130,7 @@ func percentilePlot(results []*simulate.Result) *document.Figure {
 		}
 
 		drawn.Curves = append(drawn.Curves, curve)
-		tab.Rows = append(tab.Rows, row)
+		tab.Add(row)
 		out.Keys = append(out.Keys, c.name)
 	}
 
@@ -144,8 +144,7 @@ func percentilePlot(results []*simulate.Result) *document.Figure {
 
 // latencyTable lists a result's latencies by kind and by phase of the cycle.
 func latencyTable(result *simulate.Result, g *ledger) *document.Table {
-	tab := &document.Table{Caption: "Latencies",
-		Columns: []document.Column{{Text: ""}, {Text: "operations", Number: true}}}
+	tab := document.NewTable("Latencies", "", "#operations")
 	for _, n := range nines {
 		tab.Columns = append(tab.Columns, document.Column{Text: n.name, Number: true})
 	}
@@ -158,7 +157,7 @@ func latencyTable(result *simulate.Result, g *ledger) *document.Table {
 		for _, n := range nines {
 			row = append(row, document.Cell{Text: optional(n.of(l), "seconds"), Number: true})
 		}
-		tab.Rows = append(tab.Rows, linked(g.classEvidence(result, kind, part), row))
+		tab.Add(linked(g.classEvidence(result, kind, part), row))
 	}
 
 	for _, c := range []struct {

@@ -49,20 +49,17 @@ func volumesOf(results []*simulate.Result) []string {
 }
 
 func waitSection(r *simulate.Result, g *ledger) document.Section {
-	tab := &document.Table{Caption: "Where writes waited",
-		Columns: []document.Column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "", Number: true},
-			{Text: "all writes", Number: true},
-			{Text: "per slow write", Number: true}, {Text: "root wait", Number: true}}}
+	tab := document.NewTable("Where writes waited", "where", "slowest 1 %", "#", "#all writes",
+		"#per slow write", "#root wait")
 
 	for _, w := range r.Waits {
 		// Below 0.1 % everywhere a row is noise.
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
 		}
-		tab.Rows = append(tab.Rows, linked(g.waitsEvidence(),
-			[]document.Cell{{Text: w.Name}, {Bar: new(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
-				{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true},
-				{Text: units.Percent(w.SlowCauseShare), Number: true}}))
+		tab.Add(linked(g.waitsEvidence(), []document.Cell{{Text: w.Name}, {Bar: new(w.SlowShare)},
+			{Text: units.Percent(w.SlowShare)}, {Text: units.Percent(w.Share)},
+			{Text: units.Seconds(w.SlowSeconds)}, {Text: units.Percent(w.SlowCauseShare)}}))
 	}
 
 	tab.Notes = []string{"Root wait: the slowest 1 %. Time spent waiting for a connection or for a sync in progress counts towards whatever its holder was waiting for."}
@@ -79,14 +76,12 @@ func volumeSection(r *simulate.Result, g *ledger) document.Section {
 
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
-		tab.Rows = append(tab.Rows, linked(g.volumeEvidence(r, v.Name),
-			[]document.Cell{{Text: v.Name, Note: heldText(v, r.Seconds)}, {Text: units.Number(v.IOPS), Number: true},
-				{Text: units.Number(v.IOPSMax), Number: true},
-				{Text: units.Value(v.BytesPerSec, "bytes/s"), Number: true},
-				{Text: units.Value(v.BytesPerSecMax, "bytes/s"), Number: true},
-				{Text: units.Percent(v.Busy), Number: true},
-				{Text: units.Percent(v.BusyMax), Number: true}, {Text: units.Number(v.QueueMean), Number: true},
-				{Text: optional(v.AwaitSeconds, "seconds"), Number: true}}))
+		tab.Add(linked(g.volumeEvidence(r, v.Name), []document.Cell{
+			{Text: v.Name, Note: heldText(v, r.Seconds)}, {Text: units.Number(v.IOPS)},
+			{Text: units.Number(v.IOPSMax)}, {Text: units.Value(v.BytesPerSec, "bytes/s")},
+			{Text: units.Value(v.BytesPerSecMax, "bytes/s")}, {Text: units.Percent(v.Busy)},
+			{Text: units.Percent(v.BusyMax)}, {Text: units.Number(v.QueueMean)},
+			{Text: optional(v.AwaitSeconds, "seconds")}}))
 	}
 
 	host := []string{"page cache up to " + units.Bytes(r.Host.DirtyBytesMax) + " dirty",

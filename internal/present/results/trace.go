@@ -21,15 +21,13 @@ func Trace(r *chain.Report) *document.Document {
 	d.Facts = traceFacts(r, causes)
 
 	if r.Slow > 0 {
-		d.Sections = append(d.Sections,
-			document.Section{ID: "causes", Title: "What blocked the calls", Screen: document.IfItFits,
-				Parts: []document.Part{{Table: causesTable(causes)}}},
+		d.Add(document.Section{ID: "causes", Title: "What blocked the calls", Screen: document.IfItFits,
+			Parts: []document.Part{{Table: causesTable(causes)}}},
 			document.Section{ID: "stages", Title: "Stages", Screen: document.IfItFits,
 				Parts: []document.Part{{Shares: stageShares(r)}}},
-			document.Section{ID: "places", Title: "Where in the call",
-				Parts: []document.Part{{Table: placesTable(r)}}},
+			placesTable(r).Section("places", "Where in the call"),
 			document.Section{ID: "timeline", Title: "The longest call", Only: document.Page, Parts: longest(d, r)},
-			document.Section{ID: "worst", Title: "Worst calls", Parts: []document.Part{{Table: worstTable(r)}}})
+			worstTable(r).Section("worst", "Worst calls"))
 	}
 
 	switch _, most := h.Totals.Slowest(); {
@@ -41,8 +39,7 @@ func Trace(r *chain.Report) *document.Document {
 	}
 
 	if len(r.Kinds) > 0 {
-		d.Sections = append(d.Sections,
-			document.Section{ID: "calls", Title: "Calls", Parts: []document.Part{{Table: callsTable(r)}}})
+		d.Add(callsTable(r).Section("calls", "Calls"))
 	}
 
 	return d
@@ -213,25 +210,21 @@ func placesTable(r *chain.Report) *document.Table {
 		if p.Share < 0.005 || len(tab.Rows) == causesShown {
 			break
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(p.Share), Number: true},
-			{Text: traceTime(p.Time), Number: true}, {Text: placeWords[p.Place]}, {Text: stageWords[p.Stage]}})
+		tab.Line(units.Percent(p.Share), traceTime(p.Time), placeWords[p.Place], stageWords[p.Stage])
 	}
 	return tab
 }
 
 func callsTable(r *chain.Report) *document.Table {
-	tab := &document.Table{Caption: "All traced calls that waited",
-		Columns: []document.Column{{Text: "call"}, {Text: "calls", Number: true}, {Text: "mean", Number: true},
-			{Text: "slowest", Number: true}, {Text: "slow", Number: true}, {Text: "time in slow ones", Number: true}}}
+	tab := document.NewTable("All traced calls that waited", "call", "#calls", "#mean", "#slowest", "#slow",
+		"#time in slow ones")
 	for _, k := range r.Kinds {
 		mean := ""
 		if k.Calls > 0 {
 			mean = traceTime(k.Time / time.Duration(k.Calls))
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: k.Kind.String()},
-			{Text: units.Count(int64(k.Calls)), Number: true}, {Text: mean, Number: true},
-			{Text: traceTime(k.Most), Number: true}, {Text: units.Count(int64(k.Slow)), Number: true},
-			{Text: traceTime(k.SlowTime), Number: true}})
+		tab.Line(k.Kind.String(), units.Count(int64(k.Calls)), mean, traceTime(k.Most), units.Count(int64(k.Slow)),
+			traceTime(k.SlowTime))
 	}
 	return tab
 }

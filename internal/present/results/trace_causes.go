@@ -151,10 +151,8 @@ func causesTable(causes []chain.Cause) *document.Table {
 			}
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(c.Share), Number: true},
-			{Text: traceTime(c.Time), Number: true},
-			{Text: requests, Number: true}, {Text: size, Number: true}, {Text: causePhrase(c)},
-			{Text: process, Roles: "long"}})
+		tab.Add([]document.Cell{{Text: units.Percent(c.Share)}, {Text: traceTime(c.Time)}, {Text: requests},
+			{Text: size}, {Text: causePhrase(c)}, {Text: process, Roles: "long"}})
 	}
 
 	return tab

@@ -77,9 +77,7 @@ func ownerName(r *chain.Report, label string) string {
 
 // longestTable lists the longest call's stages in order.
 func longestTable(c *chain.Chain) *document.Table {
-	tab := &document.Table{Caption: "Its stages, in time order",
-		Columns: []document.Column{{Text: "after", Number: true}, {Text: "took", Number: true},
-			{Text: "in the call"}, {Text: "stage"}, {Text: "behind"}}}
+	tab := document.NewTable("Its stages, in time order", "#after", "#took", "in the call", "stage", "behind")
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		if float64(s.Took()) < 0.01*float64(c.Took()) {
@@ -89,9 +87,8 @@ func longestTable(c *chain.Chain) *document.Table {
 		if len(s.Shares) > 0 && s.Shares[0].Culprit != (chain.Culprit{}) {
 			behind = culpritPhrase(&s.Shares[0].Culprit)
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.1f ms", float64(s.From-c.Call.Enter)/1e6),
-			Number: true}, {Text: traceTime(s.Took()), Number: true},
-			{Text: placeWords[s.Place]}, {Text: stageWords[s.Stage]}, {Text: behind}})
+		tab.Line(fmt.Sprintf("%.1f ms", float64(s.From-c.Call.Enter)/1e6), traceTime(s.Took()), placeWords[s.Place],
+			stageWords[s.Stage], behind)
 	}
 
 	return tab

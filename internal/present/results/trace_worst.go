@@ -12,8 +12,7 @@ import (
 )
 
 func worstTable(r *chain.Report) *document.Table {
-	tab := &document.Table{Caption: "The longest calls, each as a chain",
-		Columns: []document.Column{{Text: "took", Number: true}, {Text: "call"}, {Text: "chain"}}}
+	tab := document.NewTable("The longest calls, each as a chain", "#took", "call", "chain")
 	rows := map[string]int{} // by call and what it waited for
 	alike := map[int]int{}
 	for i := range r.Worst {
@@ -31,8 +30,7 @@ func worstTable(r *chain.Report) *document.Table {
 		}
 
 		rows[key] = len(tab.Rows)
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: traceTime(c.Took()), Number: true}, {Text: name},
-			{Text: chainLine(c)}})
+		tab.Line(traceTime(c.Took()), name, chainLine(c))
 	}
 
 	for at, n := range alike {

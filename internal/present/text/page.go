@@ -62,15 +62,7 @@ func (p *page) para(first, rest, text string, st style) {
 func (p *page) labelled(indent, column int, label, text string, st style) {
 	pad := max(1, column-indent-columns(label))
 	first := strings.Repeat(" ", indent) + p.paint(label, dim) + strings.Repeat(" ", pad)
-	rest := strings.Repeat(" ", column)
-	lines := wrap(p.clean(text), p.width-indent-columns(label)-pad, p.width-column)
-	for i, l := range lines {
-		if i == 0 {
-			p.line(first, p.paint(l, st))
-		} else {
-			p.line(rest, p.paint(l, st))
-		}
-	}
+	p.para(first, strings.Repeat(" ", column), text, st)
 }
 
 // heading starts a section.

@@ -126,7 +126,7 @@ type row struct {
 
 // draw renders a series as one row of slots, and prints its highest value.
 func (p *page) draw(t *document.Timeline, line row, slots int) (drawn, most string) {
-	vals := slotMax(t, line, slots)
+	vals := t.Slots(line.chart, line.series, slots)
 	high := math.Inf(-1)
 	for _, v := range vals {
 		if !math.IsNaN(v) {
@@ -179,38 +179,6 @@ func isFlag(r row) bool {
 		}
 	}
 	return true
-}
-
-// slack is the tolerance, in slots, for the floating-point precision of seconds since 1970.
-const slack = 1e-6
-
-// slotMax divides the time into equal slots and returns the maximum of each, because averaging
-// could hide a stall; NaN if nothing was measured.
-func slotMax(t *document.Timeline, r row, slots int) []float64 {
-	out := make([]float64, slots)
-	for i := range out {
-		out[i] = math.NaN()
-	}
-
-	step := r.chart.StepS
-	at := func(s float64) float64 { return (s - t.FromS) / (t.ToS - t.FromS) * float64(slots) }
-	for k, v := range r.series.Values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue
-		}
-		from := r.chart.FromS + float64(k)*step
-		// A value covers every slot that its interval touches. If the interval is shorter than
-		// a slot, last may be before first.
-		first := clamp(math.Floor(at(from)+slack), slots)
-		last := clamp(math.Ceil(at(from+step)-slack)-1, slots)
-		for i := max(0, first); i <= min(slots-1, max(first, last)); i++ {
-			if math.IsNaN(out[i]) || v > out[i] {
-				out[i] = v
-			}
-		}
-	}
-
-	return out
 }
 
 // clamp limits a slot number to the valid range plus one on each side, because a float may exceed

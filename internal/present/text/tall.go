@@ -14,7 +14,7 @@ const tallRows = 7
 // tall draws a series as bars on a logarithmic axis of whole decades; false if it has no positive
 // value.
 func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
-	values := slotMax(t, r, slots)
+	values := t.Slots(r.chart, r.series, slots)
 	low, high := math.Inf(1), 0.0
 	for _, x := range values {
 		if x > 0 {

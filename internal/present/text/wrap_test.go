@@ -20,7 +20,7 @@ func TestSlotKeepsTheMaximum(t *testing.T) {
 		r.series.Values = append(r.series.Values, v)
 	}
 
-	got := slotMax(&document.Timeline{FromS: start, ToS: start + 300}, r, 30)
+	got := (&document.Timeline{FromS: start, ToS: start + 300}).Slots(r.chart, r.series, 30)
 	for i, v := range got {
 		want := 1.0
 		if i == 6 { // 61.5 s of ten-second slots
