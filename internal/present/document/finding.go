@@ -38,7 +38,7 @@ func (f Finding) Evidence() *Table {
 			when = Cell{Text: "throughout"}
 		}
 		when.Roles = "word"
-		out.Add([]Cell{{Text: o.Value, Roles: "figure", Href: o.Href}, {Text: o.Text}, when,
+		out.Add([]Cell{{Text: o.Value, Href: o.Href}, {Text: o.Text}, when,
 			{Text: o.Signal, Roles: "code long", Href: o.Href}})
 	}
 	return out

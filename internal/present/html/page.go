@@ -45,7 +45,7 @@ var pageFunctions = template.FuncMap{
 	"still":    still,
 	"shares":   sharesTable,
 	"gaps":     gapsTable,
-	"observed": document.Finding.Evidence,
+	"observed": observed,
 	"stacks":   stacks,
 	"heading":  heading,
 	"first":    document.FirstSentence,

@@ -75,6 +75,15 @@ func gapsTable(all []document.Gap) *document.Table {
 	return out
 }
 
+// observed is a finding's evidence, whose first column stands out.
+func observed(f document.Finding) *document.Table {
+	out := f.Evidence()
+	for _, row := range out.Rows {
+		row[0].Roles = "figure"
+	}
+	return out
+}
+
 // The space on a phone: about this many characters side by side. Tables of numbers up to this many
 // columns and rows are readable when stacked; larger ones scroll, so that columns can be compared.
 const (

@@ -68,7 +68,7 @@ func cell(c document.Cell) string {
 	case c.Text == "":
 	case slices.Contains(roles, "code"):
 		out = code(c.Text)
-	case slices.Contains(roles, "strong"):
+	case slices.Contains(roles, "strong"), slices.Contains(roles, "figure"):
 		out = "**" + out + "**"
 	}
 
