@@ -219,6 +219,13 @@ var mongodbServers = []hostility{
 		c.say(le32(1<<31 - 1))
 		c.flood([]byte("x"))
 	}},
+	{name: "a hello with an inner document of no length", want: "it is not a MongoDB server", serve: func(c *conn) {
+		const key = "speculativeAuthenticate\x00"
+		broken := bytes.Replace(doc(hello(bson.E{Key: key[:len(key)-1], Value: bson.D{}})),
+			append([]byte(key), le32(5)...), append([]byte(key), le32(0)...), 1)
+		for r := nextRequest(c); r != nil && c.say(reply(r, broken)); r = nextRequest(c) {
+		}
+	}},
 	{name: "a message of a negative length", serve: mongod(hello(), func(c *conn, _ *request) bool { return c.say(le32(1<<32-5)) && hangs(c, nil) })},
 	{name: "a compressed bomb", serve: mongod(hello(), func(c *conn, r *request) bool { return c.say(bomb(r, 512<<20)) })},
 	{name: "a compressed lie", serve: mongod(hello(), func(c *conn, r *request) bool {

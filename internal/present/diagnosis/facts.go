@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +80,7 @@ func (d *diagnosed) facts() []document.Fact {
 			Href: timelineLink})
 	}
 
-	if worst := highest(d.Timeline); worst > 0 {
+	if worst := highest(d.Report); worst > 0 {
 		out = append(out, document.Fact{Label: "Worst mean latency", Value: units.Seconds(worst),
 			Note: "of an interval, " + stalls.Signal, Href: timelineLink})
 	}
@@ -130,15 +129,11 @@ func (d *diagnosed) percentileFacts() []document.Fact {
 	return nil
 }
 
-// highest is the highest latency in the plot; 0 if there is none.
-func highest(tracks []diagnose.Track) (s float64) {
-	if len(tracks) == 0 || tracks[0].Unit != "seconds" {
+// highest is the highest latency in all runs; 0 if there is none.
+func highest(r *diagnose.Report) float64 {
+	all := latencies(r)
+	if len(all) == 0 {
 		return 0
 	}
-	for _, v := range tracks[0].Values {
-		if v != nil && !math.IsNaN(*v) && !math.IsInf(*v, 0) {
-			s = max(s, *v)
-		}
-	}
-	return s
+	return slices.Max(all)
 }

@@ -23,7 +23,7 @@
 // increment of a timestamp has the timestamp's name plus "_inc". On Windows systemMetrics holds
 // performance counters: mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec{device_name="0 C:"}.
 //
-// Names changed between versions of MongoDB; aliases_test.go lists which was used when.
+// Names changed between versions of MongoDB; aliases_test.go in this folder lists them.
 package names
 
 import (

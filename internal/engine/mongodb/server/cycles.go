@@ -45,7 +45,14 @@ var (
 // first returns the value at the first of the paths that a document has.
 func first(d bson.Raw, paths [][]string) (float64, bool) {
 	for _, p := range paths {
-		if v, err := d.LookupErr(p...); err == nil {
+		// One key at a time: with several, the driver's lookup panics if an inner length is wrong.
+		of, ok, last := d, true, len(p)-1
+		for _, key := range p[:last] {
+			if of, ok = of.Lookup(key).DocumentOK(); !ok {
+				break
+			}
+		}
+		if v, err := of.LookupErr(p[last]); ok && err == nil {
 			x, _ := v.AsFloat64OK()
 			return x, true
 		}

@@ -1,7 +1,7 @@
 // Package server uses a real mongod through MongoDB's own driver: either an existing one, or one
 // that it starts on a machine's volumes.
 //
-// Package wiredtiger runs MongoDB's engine without mongod, because Debian has no package of mongod.
+// Package worker runs MongoDB's engine without mongod, because Debian has no package of mongod.
 // If you have a mongod, this package measures the whole server: BSON, the network, sessions, the
 // oplog, flow control.
 //

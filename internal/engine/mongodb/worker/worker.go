@@ -221,7 +221,7 @@ func (w *worker) call(ctx context.Context, k kind, fill func([]byte) ([]byte, er
 	}
 }
 
-// forget removes a request. If its answer is still to come, nobody waits for it.
+// forget removes a request. An answer that comes later is dropped.
 func (w *worker) forget(id uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
