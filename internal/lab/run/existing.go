@@ -9,17 +9,6 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Existing describes a run on an existing server: the same workload, sent the same way, but
-// without emulated volumes. Options.Server is the server; it creates a database and removes it
-// afterwards. The run changes nothing on this machine and needs no privileges.
-type Existing struct {
-	Address  string `json:"address"`  // product and hosts, without secrets
-	Database string `json:"database"` // the one created there, or the key prefix
-	Kept     bool   `json:"kept"`
-	// Local means that the server is on this machine, so that its devices and CPUs are recorded.
-	Local bool `json:"local"`
-}
-
 // prepareExisting creates the run's database.
 func (x *experiment) prepareExisting(ctx context.Context) error {
 	x.m = noMachines(x.sc, x.opt)
