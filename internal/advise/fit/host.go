@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
 )
 
 // Fact returns a setting from the sources, by the first of its names that exists.
@@ -95,7 +96,7 @@ func (f *Fitting) pageCache() {
 	default:
 		v := f.Add("host.dirty_background_ratio", Ratio(0.10), Assumed,
 			"when the kernel starts to write back its page cache; its default assumed").AsDefault().ToKnow(how)
-		if most := max0(f.One(rules.MemoryDirty)); most > 0 {
+		if most := timeline.Max(f.One(rules.MemoryDirty)); most > 0 {
 			v.Evidence += "; the page cache held at most " + units.Bytes(most) + " of dirty data"
 		}
 	}
@@ -115,14 +116,6 @@ func (f *Fitting) pageCache() {
 			f.Add(x.key, x.as(n), Measured, said)
 		}
 	}
-}
-
-func max0(values []float64) float64 {
-	m := 0.0
-	for _, x := range values {
-		m = max(m, x)
-	}
-	return m
 }
 
 // seconds converts a number of seconds to a Go duration.
