@@ -13,8 +13,9 @@ import (
 // Stalls of which mostlyWithin or more falls within checkpoints belong to them unless that is chance.
 const mostlyWithin = 0.8
 
-// mayStart limits the chance with which independent stalls all fall within checkpoints: above it, a verdict
-// with other causes does not mention checkpoints. No claim depends on it, so it is laxer than rules.MaxChance.
+// mayStart limits the chance with which independent stalls all fall within checkpoints: above it, a
+// verdict with other causes does not mention checkpoints. No claim depends on it, so it is laxer than
+// rules.MaxChance.
 const mayStart = 0.25
 
 // usual is the share of the whole time that checkpoints run, which is how often an independent stall falls
