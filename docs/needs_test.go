@@ -228,6 +228,9 @@ func newSandbox(t *testing.T) *sandbox {
 			// A plan simulates it for each layout. That the commands run does not depend on how long it is: two
 			// checkpoints are enough.
 			text = runLine.ReplaceAll(text, []byte("run: {duration: 45s, warmup: 15s}"))
+			if !bytes.Contains(text, []byte("checkpoint: 60s")) {
+				t.Fatal("the scenario has no checkpoint each 60 s")
+			}
 			text = bytes.Replace(text, []byte("checkpoint: 60s"), []byte("checkpoint: 20s"), 1)
 		}
 		if err := os.WriteFile(filepath.Join(b.template, name), text, 0o644); err != nil {

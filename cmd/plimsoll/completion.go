@@ -69,7 +69,7 @@ var flagCompletions = map[string]completer{
 
 	"data": folders, "images": folders, "mount": folders, "out": folders, "path": folders,
 	"catalog import out": anyFile, "export out": anyFile, "discover out": scenarioFile, "fit out": scenarioFile,
-	"statefulset": scenarioFile, "site": oneFile("yaml", "yml"),
+	"statefulset": scenarioFile, "site": siteFile,
 	"cacert": anyFile, "cert": anyFile, "in": anyFile, "key": anyFile, "kubeconfig": anyFile,
 	"measured": anyFile, "perfetto": anyFile, "save": anyFile, "web.config.file": anyFile,
 }
@@ -78,6 +78,7 @@ var (
 	folders      = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	anyFile      = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	scenarioFile = cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt)
+	siteFile     = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 )
 
 // completeFlags completes the flags of every command below root. Without it, the shell offers file names

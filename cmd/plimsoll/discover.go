@@ -78,7 +78,6 @@ func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.name, "name", "", "the scenario's name (default: the StatefulSet's)")
 	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
 	o.clusterOptions.AddFlags(cmd, "")
-
 }
 
 // Run reads the cluster and writes the scenario.

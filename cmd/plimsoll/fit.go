@@ -73,7 +73,6 @@ func (o *fitOptions) validateReading(cmd *cobra.Command, args []string, now time
 
 // Run reads the sources, fits, and writes the scenario.
 func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
-
 	if err := a.loadCatalog(); err != nil {
 		return err
 	}

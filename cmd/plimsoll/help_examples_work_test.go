@@ -60,6 +60,9 @@ func newExampleWork(t *testing.T) *exampleWork {
 			write("my-scenario.yaml", string(text))
 			// Two checkpoints are enough here: a plan simulates dozens of layouts.
 			short := regexp.MustCompile(`(?m)^run: .*`).ReplaceAllString(string(text), "run: {duration: 45s, warmup: 15s}")
+			if !strings.Contains(short, "checkpoint: 60s") {
+				t.Fatal("the scenario has no checkpoint each 60 s")
+			}
 			short = strings.Replace(short, "checkpoint: 60s", "checkpoint: 20s", 1)
 			write(name, short)
 			write("examples/scenarios/telemetry.yaml", short)

@@ -64,7 +64,6 @@ func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
 
 	complete(cmd, "server", schemes...)
 	complete(cmd, "database", existing.NamePrefix)
-
 }
 
 // Validate rejects flags that need a server, or another kind of server.

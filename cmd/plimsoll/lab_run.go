@@ -76,7 +76,6 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	o.layout.AddFlags(cmd)
 	addChoice(cmd,
 		&o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
-
 }
 
 func (o *labRunOptions) Validate(cmd *cobra.Command) error {

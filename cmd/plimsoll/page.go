@@ -38,6 +38,9 @@ func addFormat(cmd *cobra.Command, output *choice) {
 // pageGoesSomewhere refuses to write a page to a terminal, before any work is done.
 func (a *app) pageGoesSomewhere(cmd *cobra.Command) error {
 	output := cmd.Flags().Lookup("output")
+	if cmd.Flags().Changed("schema") || cmd.Flags().Changed("show") {
+		return nil // they print JSON or YAML
+	}
 	inFile := verb(cmd) == "fit" && cmd.Flags().Changed("out") // elsewhere, --out is for other files
 	if output != nil && output.Value.String() == asPage && a.stdout.terminal && !inFile {
 		return usagef("append > report.html", "-o html: a terminal cannot show a page")

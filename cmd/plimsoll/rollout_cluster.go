@@ -39,7 +39,6 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 		10*time.Minute, "how long to record before and after, longer if that holds too few checkpoints to compare; 0: not at all")
 	f.BoolVar(&o.finish, "finish",
 		false, "end it: remove the old log, if the recordings prove an improvement; on a cluster nothing is removed")
-
 }
 
 // begun reports whether a rollout that was begun is meant.
@@ -68,7 +67,6 @@ func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.record, "record",
 		nil, "with --on: what to record before and after, such as a Prometheus server's address (repeatable)")
 	o.clusterOptions.AddFlags(cmd, "with --on: ")
-
 }
 
 // Validate checks what goes with --on.

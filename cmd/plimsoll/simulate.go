@@ -90,7 +90,7 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// load reads the scenario and its variants, after checking that the result can be written.
+// load reads the scenario and its variants.
 func (o *simulateOptions) load(ctx context.Context, a *app, path string) ([]variant, error) {
 	if err := a.loadCatalog(); err != nil {
 		return nil, err

@@ -69,7 +69,6 @@ func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 
 	f.DurationVar(&o.duration, "for", 0, "how long to sample live sources (default: "+live+")")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample live sources")
-
 }
 
 func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
@@ -220,8 +219,6 @@ func (a *app) expand(args []string) ([]string, error) {
 	return out, nil
 }
 
-// closeAll closes the inputs that can be queried directly. They were only read, so nothing can be
-// lost.
 // readersOf returns what to read each input from, and a memory for each that cannot be queried directly.
 func readersOf(inputs []input) ([]recording.Reader, []*recording.Memory) {
 	readers := make([]recording.Reader, len(inputs))
@@ -235,6 +232,8 @@ func readersOf(inputs []input) ([]recording.Reader, []*recording.Memory) {
 	return readers, memories
 }
 
+// closeAll closes the inputs that can be queried directly. They were only read, so nothing can be
+// lost.
 func closeAll(inputs []input) {
 	for _, in := range inputs {
 		if in.Reader != nil {

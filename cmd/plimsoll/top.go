@@ -56,7 +56,6 @@ func (o *topOptions) AddFlags(cmd *cobra.Command) {
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	o.trace.AddFlags(cmd, true)
-
 }
 
 // orders are the names of the orders of devices.

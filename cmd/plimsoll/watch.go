@@ -85,7 +85,6 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.tz, "tz", "", "time zone for output, such as Europe/Berlin (default: this machine's)")
 	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (repeatable)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a source")
-
 }
 
 // Validate checks the flags alone, without opening anything.

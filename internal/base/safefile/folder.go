@@ -1,6 +1,9 @@
 package safefile
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // LockFolder locks an existing folder for a caller that writes several files into it, until unlock
 // is called. It does not wait: busy means that another process, or another call, holds the lock. On
@@ -32,6 +35,9 @@ func IsLocked(f *os.File) bool {
 
 // WaitLock is TryLock, but waits for the lock.
 func WaitLock(f *os.File) error {
-	_, _, err := flock(f, false, true)
+	_, held, err := flock(f, false, true)
+	if held {
+		return errors.New("another process holds the lock")
+	}
 	return err
 }

@@ -95,8 +95,9 @@ func TestServerSettingsRestored(t *testing.T) {
 			}
 			b.restores(state)
 
-			// The commands of all settings come from one template, so a third of them is enough for a change.
-			if i%3 != 0 && os.Getenv("CI_FULL") == "" {
+			// The commands of all settings come from one template, so a third of them is enough for a change; one
+			// sets a text with quotes.
+			if i%3 != 2 && os.Getenv("CI_FULL") == "" {
 				return
 			}
 			for _, place := range []rules.Place{rules.Docker, rules.Kubernetes} {

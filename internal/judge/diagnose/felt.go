@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"plimsoll/internal/judge/rules"
@@ -27,7 +28,8 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 
 // Felt finds the stalled time of recordings like [Run], but no causes. It reads only a handful of
 // signals, so that it is cheap enough to call every other second. The Stall and Symptoms of the
-// returned case are those that Run would use; other signals are missing. It fails like Run.
+// returned case are those that Run would use; other signals are missing. It fails like Run, and if a
+// signal does not fit in memory.
 func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
 	in = ordered(in)
 	holding, metrics, err := inventory(ctx, in, opt.Pack)
@@ -46,6 +48,11 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 	sig, err := gather(ctx, read, holding, grid, nil)
 	if err != nil {
 		return nil, err
+	}
+
+	// A watch would take a signal that is missing for the end of a stall.
+	if len(sig.tooLarge) > 0 {
+		return nil, errors.New(sig.tooLarge[0].Text)
 	}
 	return newCase(in, sig, opt), nil
 }

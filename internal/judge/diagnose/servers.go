@@ -194,7 +194,6 @@ func ordered(in []recording.Reader) []recording.Reader {
 	}
 
 	// A database's own metrics come before other sources' metrics about its host.
-
 	slices.SortStableFunc(all, func(a, b one) int {
 		return cmp.Or(cmp.Compare(first(a.Engine != ""), first(b.Engine != "")),
 			// Measured periods differ by milliseconds, which must not matter.

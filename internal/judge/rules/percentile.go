@@ -25,7 +25,7 @@ func (sig *Signals) P99(classes *Signal, instance string) float64 {
 		case n < rank:
 		case i == 0:
 			return edges[0]
-		case i == last:
+		case math.IsInf(edges[i], 1):
 			return edges[i-1]
 		default:
 			return edges[i-1] + (edges[i]-edges[i-1])*(rank-upTo[i-1])/(n-upTo[i-1])

@@ -45,7 +45,7 @@ type Traced struct {
 	Stages    []StageTime  `json:"stages"` // the same time by stage
 
 	each  []float64     // by cell, how many explained calls waited concurrently
-	Cells timeline.Mask // the cells examined
+	Cells timeline.Mask `json:"-"` // the cells examined
 }
 
 // A TracedWait is how long slow calls waited for one thing.

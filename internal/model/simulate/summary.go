@@ -226,8 +226,12 @@ func (r *Result) Figure(name string) *float64 {
 
 	kind, figure, _ := strings.Cut(name, "_")
 	of := &r.Writes.All
-	if kind == "read" {
+	switch kind {
+	case "write":
+	case "read":
 		of = &r.Reads.All
+	default:
+		return nil
 	}
 
 	switch figure {

@@ -98,6 +98,7 @@ func TestSchemaMatchesTypes(t *testing.T) {
 		"": diagnose.Report{}, "span": diagnose.Span{}, "source": diagnose.Source{}, "finding": diagnose.Finding{}, "support_case": rules.SupportCase{}, "counted": rules.Counted{},
 		"evidence": diagnose.Evidence{}, "fix": diagnose.Fix{}, "share": diagnose.Share{}, "not_measured": diagnose.NotMeasured{},
 		"stalls": diagnose.StallSummary{}, "track": diagnose.Track{}, "action": diagnose.Action{},
+		"measured": rules.Traced{}, "traced_wait": rules.TracedWait{}, "stage": rules.StageTime{},
 	} {
 		schema := s.root
 		if def != "" {
@@ -128,9 +129,10 @@ func jsonFields(t reflect.Type) (all, required []string) {
 }
 
 func TestJSONArraysAreNeverNull(t *testing.T) {
-	r := &diagnose.Report{Findings: []diagnose.Finding{{}}, Missing: []diagnose.NotMeasured{{}}, Timeline: []diagnose.Track{{}}}
+	r := &diagnose.Report{Findings: []diagnose.Finding{{}}, Missing: []diagnose.NotMeasured{{}}, Timeline: []diagnose.Track{{}},
+		Others: []*diagnose.Report{{Findings: []diagnose.Finding{{}}}}, Elsewhere: []diagnose.Finding{{}}, Measured: &diagnose.Measured{}}
 	text := renderJSON(t, r)
-	for _, field := range []string{"sources", "accounting", "evidence", "fixes", "missing", "values"} {
+	for _, field := range []string{"sources", "accounting", "evidence", "fixes", "missing", "values", "waits", "stages"} {
 		if !strings.Contains(text, `"`+field+`": []`) {
 			t.Errorf("%s is not an empty array:\n%s", field, text)
 		}

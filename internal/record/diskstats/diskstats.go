@@ -34,6 +34,8 @@ import (
 const (
 	lineBytesMax = 64 << 10
 	devicesMax   = 4096
+	// deviceSeriesMax is how many figures /proc/diskstats has of a device.
+	deviceSeriesMax = 17
 )
 
 // columns is the number of counters of a device. Older kernels lack some of them.
@@ -96,6 +98,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 	r := &reader{w: w, out: samples.NewWriter(ctx, w, opt, f.Path), loc: cmp.Or(opt.Location, time.Local),
 		path: f.Path, devices: map[string]*device{}}
+	r.out.SeriesMax = deviceSeriesMax * devicesMax
 	if r.untimed, err = f.placed(opt.Period); err != nil {
 		return fmt.Errorf("diskstats %s: %w", f.Path, err)
 	}

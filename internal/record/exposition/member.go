@@ -73,6 +73,9 @@ func (m *member) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return m.metricsURL.Read(ctx, newLabelling(w, m.about), opt)
 }
 
+// knownMax bounds a member's series whose labels are remembered.
+const knownMax = 20_000
+
 // labelling adds the instance label to every series without one.
 type labelling struct {
 	*recording.Relabeller
@@ -80,12 +83,13 @@ type labelling struct {
 }
 
 func newLabelling(w recording.Writer, about Member) *labelling {
-	return &labelling{about: about, Relabeller: recording.Relabelled(w, func(l labels.Labels) labels.Labels {
+	labelled := func(l labels.Labels) labels.Labels {
 		if l.Get("instance") != "" {
 			return l
 		}
 		return labels.NewBuilder(l).Set("instance", about.Instance).Labels()
-	})}
+	}
+	return &labelling{about: about, Relabeller: recording.Relabelled(w, knownMax, labelled)}
 }
 
 // Source implements recording.Writer.

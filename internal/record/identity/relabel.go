@@ -201,7 +201,10 @@ func (x *Labeller) nameOf(i int, l labels.Labels) string {
 	return ""
 }
 
+// labelledMax bounds the series of a recording whose labels are remembered.
+const labelledMax = 200_000
+
 // Writer returns a writer that labels series of the i-th recording and passes them to w.
 func (x *Labeller) Writer(i int, w recording.Writer) recording.Writer {
-	return recording.Relabelled(w, func(l labels.Labels) labels.Labels { return x.Of(i, l) })
+	return recording.Relabelled(w, labelledMax, func(l labels.Labels) labels.Labels { return x.Of(i, l) })
 }

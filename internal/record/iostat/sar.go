@@ -89,7 +89,7 @@ func (s *sarReports) readAll() {
 	}
 }
 
-func (s *sarReports) damaged(what string) { s.found.damage.add(s.in.Number, s.in.To, what) }
+func (s *sarReports) damaged(what string) { s.found.damage.add(s.in.Number, s.in.From, what) }
 
 // addLine handles a line.
 func (s *sarReports) addLine(line []byte) {

@@ -8,21 +8,20 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// relabelledMax bounds the series whose labels are cached.
-const relabelledMax = 200_000
-
 // A Relabeller is a [Writer] that changes the labels of series before it passes them on.
 type Relabeller struct {
 	Writer
 
 	as    func(labels.Labels) labels.Labels
+	most  int                      // cached series
 	mu    sync.Mutex               // because the members of a set are read concurrently
 	known map[uint64]labels.Labels // by the hash of the labels; the same series arrive every second
 }
 
-// Relabelled returns a writer that passes each series to w with the labels that as returns for it.
-func Relabelled(w Writer, as func(labels.Labels) labels.Labels) *Relabeller {
-	return &Relabeller{Writer: w, as: as, known: map[uint64]labels.Labels{}}
+// Relabelled returns a writer that passes each series to w with the labels that as returns for it, and caches
+// those of at most most series.
+func Relabelled(w Writer, most int, as func(labels.Labels) labels.Labels) *Relabeller {
+	return &Relabeller{Writer: w, as: as, most: most, known: map[uint64]labels.Labels{}}
 }
 
 // Append implements [Writer].
@@ -39,7 +38,7 @@ func (r *Relabeller) Append(ctx context.Context, b *Batch) error {
 		to, ok := r.known[hash]
 		if !ok {
 			to = r.as(c.Labels)
-			if len(r.known) >= relabelledMax {
+			if len(r.known) >= r.most {
 				clear(r.known) // the exporter keeps creating series
 			}
 			r.known[hash] = to

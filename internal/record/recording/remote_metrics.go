@@ -131,10 +131,10 @@ func (r *Server) series(ctx context.Context, match []string, tooMany error) (set
 			return err
 		}
 
+		r.warned(warnings)
 		if len(sets) >= seriesMax {
 			return tooMany
 		}
-		r.warned(warnings)
 		return nil
 	})
 	return sets, err

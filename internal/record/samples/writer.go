@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,7 +16,7 @@ import (
 
 // Limits of a file's series and batches.
 const (
-	seriesMax      = 70_000 // 4,096 devices of /proc/diskstats
+	seriesMax      = 20_000
 	batchTimesMax  = 512
 	batchValuesMax = 1 << 18
 	stepsKept      = 4096 // distinct distances between samples, for the usual one
@@ -28,6 +29,9 @@ type Writer struct {
 	w    recording.Writer
 	opt  source.Options
 	path string
+
+	// SeriesMax bounds the series; 0: 20,000.
+	SeriesMax int
 
 	index map[string]int
 	all   []series
@@ -179,7 +183,7 @@ func (w *Writer) ID(name string, pairs ...string) ID {
 
 	i, ok := w.index[key]
 	if !ok {
-		if len(w.all) == seriesMax {
+		if len(w.all) == cmp.Or(w.SeriesMax, seriesMax) {
 			w.full = true
 			return unwanted
 		}
@@ -246,7 +250,8 @@ func (w *Writer) End(of *source.Recorded) error {
 		return err
 	}
 	if w.full {
-		w.Note(recording.NoteLimit, fmt.Sprintf("skipped series beyond the first %d", seriesMax))
+		w.Note(recording.NoteLimit,
+			fmt.Sprintf("skipped series beyond the first %d", cmp.Or(w.SeriesMax, seriesMax)))
 	}
 
 	d := of.Describe()

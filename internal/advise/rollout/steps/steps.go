@@ -187,21 +187,22 @@ var ErrInterrupted = errors.New("interrupted at a safe point")
 
 // Run completes the course in its direction.
 func (c *Course) Run(ctx context.Context) error {
-	if *c.Direction == IsUndone || *c.Direction == IsFinished {
+	run, ends := c.Forward, ""
+	switch *c.Direction {
+	case GoesForward:
+	case GoesBack:
+		run, ends = c.Back, IsUndone
+	case IsFinishing:
+		run, ends = c.Finish, IsFinished
+	case IsUndone, IsFinished:
 		return nil
+	default:
+		return Inputf("restore the rollout's state: its direction is wrong", "unknown direction %q", *c.Direction)
 	}
 
 	// Save before acting: a state that cannot be saved must stop the rollout while nothing has changed.
 	if err := c.Save(); err != nil {
 		return err
-	}
-
-	run, ends := c.Forward, ""
-	switch *c.Direction {
-	case GoesBack:
-		run, ends = c.Back, IsUndone
-	case IsFinishing:
-		run, ends = c.Finish, IsFinished
 	}
 
 	if err := run(ctx); err != nil || ends == "" {

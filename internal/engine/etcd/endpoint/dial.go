@@ -98,11 +98,13 @@ func (u *User) intercept(ctx context.Context, method string, req, reply any, c *
 // tokenOtherThan returns the kept token or, if a member refused that one, a new one.
 func (u *User) tokenOtherThan(ctx context.Context, c *grpc.ClientConn, refused string) (string, error) {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.Token != "" && u.Token != refused {
-		return u.Token, nil
+	kept := u.Token
+	u.mu.Unlock()
+	if kept != "" && kept != refused {
+		return kept, nil
 	}
 
+	// Without the lock: a member that does not answer must not hold up the others.
 	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx,
 		&etcdserverpb.AuthenticateRequest{Name: u.Name, Password: u.Password})
 	switch {
@@ -112,6 +114,8 @@ func (u *User) tokenOtherThan(ctx context.Context, c *grpc.ClientConn, refused s
 		return "", fmt.Errorf("authenticating as %s: %w", u.Name, err)
 	}
 
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	u.Token = got.Token
 	return u.Token, nil
 }

@@ -252,6 +252,8 @@ func (v *Existing) source(host string) (source.Source, error) {
 	page, opt := "http://"+host+"/metrics", live.PageOptions(v.tls)
 	if v.tls != nil {
 		page = "https://" + host + "/metrics"
+	} else {
+		opt.Transport = nil // the default one does not compress on this machine
 	}
 	if len(v.hosts) == 1 {
 		return exposition.OpenURL(page, opt)

@@ -298,4 +298,9 @@ func TestHistograms(t *testing.T) {
 	if _, ok := quantile(before, before, 0.5); ok {
 		t.Error("a median without observations")
 	}
+
+	restarted := promql.Buckets{{UpperBound: 0.001, Count: 1}, {UpperBound: 0.002, Count: 4}, {UpperBound: 0.004, Count: 5}, {UpperBound: math.Inf(1), Count: 5}}
+	if x, ok := quantile(restarted, before, 0.99); ok {
+		t.Errorf("%v of a member that counts from 0 again", x)
+	}
 }

@@ -80,6 +80,11 @@ func quantile(now, before promql.Buckets, q float64) (float64, bool) {
 			since[i].Count -= before[i].Count
 		}
 	}
+
+	// A member that restarted in between counts from 0 again.
+	if len(since) == 0 || since[len(since)-1].Count <= 0 {
+		return 0, false
+	}
 	x, _, _, _, _, _ := promql.BucketQuantile(q, since)
 	return x, !math.IsNaN(x)
 }

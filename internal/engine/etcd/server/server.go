@@ -165,11 +165,14 @@ func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
 
 // Sources implements lab.Server: each member's /metrics.
 func (s *Server) Sources() []source.Source {
+	opt := live.PageOptions(nil)
+	opt.Transport = nil // the default one lets a process on this machine, which is measured, not compress
+
 	var out []source.Source
 	for k := range s.places {
 		p := &s.places[k]
 		src, err := exposition.OpenMember("http://"+address(p.client)+"/metrics",
-			exposition.Member{Instance: p.name}, live.PageOptions(nil))
+			exposition.Member{Instance: p.name}, opt)
 		if err == nil {
 			out = append(out, src)
 		}

@@ -16,6 +16,10 @@ import (
 // known from its header.
 const MaxInflated = 10_000_000
 
+// inflateKeep is the most memory kept for the next chunk; an unusually large buffer is dropped. A typical
+// chunk inflates to 150 to 250 KB.
+const inflateKeep = 8 << 20
+
 // An inflater inflates chunks one after the other, reusing its memory, which grows with the bytes that
 // arrive, not with the stated length.
 type inflater struct {
@@ -41,6 +45,10 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 	want, err := inflatedLen(data)
 	if err != nil {
 		return nil, err
+	}
+
+	if f.buf.Cap() > inflateKeep {
+		f.buf = bytes.Buffer{}
 	}
 
 	f.src.Reset(data[4:])

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
-	"fmt"
-	"io"
 	"net"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -62,15 +60,19 @@ func (d *boundedDialer) DialContext(ctx context.Context, network, address string
 // framed is a connection that checks the length of each message as it arrives.
 type framed struct {
 	net.Conn
+	head   [headerBytes + compressedBytes]byte
+	at     int64 // bytes of the current message received so far
+	length int64 // of the current message; 0: not known yet
+
 	greeting bool   // the next message answers a greeting
-	ready    []byte // unread part of what was read of the current message to check it
-	left     int64  // bytes of the current message that were not read yet
+	ready    []byte // unread rest of an answer that was read as a whole
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. It returns early at each point where the header can be checked.
 func (c *framed) Read(p []byte) (int, error) {
-	if len(c.ready) == 0 && c.left == 0 {
-		if err := c.next(); err != nil {
+	if c.greeting && c.at == 0 {
+		c.greeting = false
+		if err := c.greet(); err != nil {
 			return 0, err
 		}
 	}
@@ -81,60 +83,46 @@ func (c *framed) Read(p []byte) (int, error) {
 		return n, nil
 	}
 
-	n, err := c.Conn.Read(p[:min(int64(len(p)), c.left)])
-	c.left -= int64(n)
+	// Read no further than the next field to check, so that nothing beyond it reaches the driver.
+	until := int64(4)
+	switch {
+	case c.at >= int64(len(c.head)):
+		until = c.length
+	case c.at >= 4:
+		until = min(c.length, int64(len(c.head)))
+	}
+
+	n, err := c.Conn.Read(p[:min(int64(len(p)), until-c.at)])
+	if c.at < int64(len(c.head)) {
+		copy(c.head[c.at:], p[:n])
+	}
+
+	c.at += int64(n)
+	if e := c.check(); e != nil {
+		return 0, e
+	}
+
 	return n, err
 }
 
-// next reads as much of the next message as shows whether it is acceptable: its header or, if it answers a
-// greeting, all of it.
-func (c *framed) next() error {
-	head := make([]byte, headerBytes)
-	if _, err := io.ReadFull(c.Conn, head[:4]); err != nil {
-		return err
+// check checks the message's lengths once they are known.
+func (c *framed) check() error {
+	if c.at == 4 {
+		c.length = max(4, int64(int32(binary.LittleEndian.Uint32(c.head[:])))) // the driver rejects smaller values
+		if c.length > messageBytesMax {
+			return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
+		}
 	}
 
-	length := int64(int32(binary.LittleEndian.Uint32(head))) //nolint:gosec // signed in the protocol
-	greeting := c.greeting
-	c.greeting = false
-
-	switch {
-	case length > messageBytesMax:
-		return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
-	case greeting && length > greetingBytesMax:
-		return greetingError(fmt.Sprintf("its description of itself has %d bytes; at most %d are read", length,
-			greetingBytesMax))
-	}
-
-	// The driver rejects a message that is shorter than its header.
-	if _, err := io.ReadFull(c.Conn, head[4:]); err != nil {
-		return err
-	}
-
-	length = max(length, headerBytes)
-	compressed := binary.LittleEndian.Uint32(head[12:]) == opCompressed
-	until := int64(headerBytes)
-
-	switch {
-	case greeting:
-		until = length
-	case compressed:
-		until = min(length, headerBytes+compressedBytes)
-	}
-
-	message := append(make([]byte, 0, until), head...)[:until]
-	if _, err := io.ReadFull(c.Conn, message[headerBytes:]); err != nil {
-		return err
-	}
-
-	if compressed && until >= headerBytes+compressedBytes &&
-		binary.LittleEndian.Uint32(message[headerBytes+4:]) > messageBytesMax {
+	if c.at == int64(len(c.head)) && binary.LittleEndian.Uint32(c.head[12:]) == opCompressed &&
+		binary.LittleEndian.Uint32(c.head[headerBytes+4:]) > messageBytesMax {
 		return &source.TooMuchError{Max: messageBytesMax, Unit: inflatedTooLarge}
 	}
 
-	c.ready, c.left = message, length-until
-	if greeting {
-		return plausible(message)
+	// The message is complete; the next byte starts a new header.
+	if c.length > 0 && c.at >= c.length {
+		c.at, c.length = 0, 0
 	}
+
 	return nil
 }

@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/record/source"
 )
 
 // Limits for a server's first answers: its description and the login parameters. The driver accepts
@@ -55,6 +58,36 @@ func (c *framed) Write(p []byte) (int, error) {
 		c.greeting = c.greeting || bytes.Contains(p[:min(len(p), commandWithin)], g)
 	}
 	return c.Conn.Write(p)
+}
+
+// greet reads the answer to a greeting as a whole and rejects an impossible one.
+func (c *framed) greet() error {
+	head := make([]byte, headerBytes)
+	if _, err := io.ReadFull(c.Conn, head); err != nil {
+		return err
+	}
+
+	length := int64(int32(binary.LittleEndian.Uint32(head))) //nolint:gosec // signed in the protocol
+	if length > messageBytesMax {
+		return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
+	}
+
+	if length > greetingBytesMax {
+		return greetingError(fmt.Sprintf("its description of itself has %d bytes; at most %d are read", length,
+			greetingBytesMax))
+	}
+
+	c.ready = head
+	if length > headerBytes {
+		c.ready = make([]byte, length)
+		copy(c.ready, head)
+		if _, err := io.ReadFull(c.Conn, c.ready[headerBytes:]); err != nil {
+			c.ready = nil
+			return err
+		}
+	}
+
+	return plausible(c.ready)
 }
 
 // documentAt is the position of a message's document, by opcode (1: OP_REPLY, 2013: OP_MSG).

@@ -167,8 +167,8 @@ var needed = []string{"find", "insert", "update", "dropDatabase"}
 func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	var status struct {
 		AuthInfo struct {
-			Users      []bson.Raw  `bson:"authenticatedUsers"`
-			Privileges []privilege `bson:"authenticatedUserPrivileges"`
+			Users      []bson.Raw `bson:"authenticatedUsers"`
+			Privileges []bson.Raw `bson:"authenticatedUserPrivileges"`
 		} `bson:"authInfo"`
 	}
 	err := c.Database("admin").RunCommand(ctx,
@@ -188,8 +188,9 @@ func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	}
 
 	have := map[string]bool{}
-	for _, p := range status.AuthInfo.Privileges {
-		if p.covers(v.opt.Name) {
+	for _, raw := range status.AuthInfo.Privileges {
+		var p privilege
+		if bson.Unmarshal(raw, &p) == nil && p.covers(v.opt.Name) { // another product may have other privileges
 			for _, action := range p.Actions {
 				have[action] = true
 			}

@@ -281,6 +281,10 @@ func (w *worker) kill() error {
 
 // quit closes the database cleanly, or kills the worker if the context ends first.
 func (w *worker) quit(ctx context.Context) error {
+	// A worker that is frozen reads nothing, so that even the request would block.
+	stop := context.AfterFunc(ctx, func() { _ = w.kill() })
+	defer stop()
+
 	_, err := w.call(ctx, kindQuit, nil)
 	if err == nil {
 		select {
