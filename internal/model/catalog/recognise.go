@@ -113,6 +113,16 @@ func (t *VolumeType) explain(s *Seen) []Match {
 		m.Order.Size = max(m.Order.Size, units.Size((m.Order.IOPS+per.Value-1)/per.Value)*units.GiB)
 	}
 
+	// Rounded, the two may break a rule that holds between them; what was observed keeps it.
+	for _, whole := range []func(float64) float64{math.Ceil, math.Floor} {
+		if s.IOPS <= 0 || s.Throughput <= 0 || m.Order.IOPS == 0 || m.Order.Throughput == 0 ||
+			len(m.Order.Check()) == 0 {
+			break
+		}
+		m.Order.IOPS = IOPS(math.Round(float64(s.IOPS)))
+		m.Order.Throughput = units.Throughput(whole(float64(s.Throughput)/t.unit()) * t.unit())
+	}
+
 	return []Match{m}
 }
 
@@ -164,17 +174,20 @@ func (t *VolumeType) throughputOfIOPS(s *Seen, m *Match) {
 	}
 }
 
+// unit is what the provider sells throughput in: Azure's disks are in MB/s.
+func (t *VolumeType) unit() float64 {
+	if t.ThroughputMin.Value%units.MiBps != 0 {
+		return float64(units.MBps)
+	}
+	return float64(units.MiBps)
+}
+
 func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
 	if !t.ChoosesThroughput {
 		return
 	}
 
-	// Round in the unit that the provider sells in: Azure's disks are in MB/s.
-	unit := float64(units.MiBps)
-	if t.ThroughputMin.Value%units.MiBps != 0 {
-		unit = float64(units.MBps)
-	}
-
+	unit := t.unit()
 	included := t.ThroughputIncluded.Value
 	switch {
 	case s.Throughput > 0 && stoodAt(float64(s.Throughput), float64(included)):
