@@ -101,7 +101,7 @@ func atTheirCaps(rule rules.Rule, input *rules.Case, held []timeline.Track, kind
 	return settledByCount(rule, input, out, kind)
 }
 
-// capFinding is a device's finding, without what tells the two kinds apart.
+// capFinding is a device's finding, without what differs between the two kinds.
 func capFinding(r rules.Rule, input *rules.Case, ceiling rules.Ceiling, kind capKind,
 	level rules.Value) rules.Finding {
 	plateau, _ := kind.plateau(ceiling)

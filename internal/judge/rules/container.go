@@ -59,7 +59,7 @@ func (sig *Signals) GroupAbove(l labels.Labels) Value {
 	return ""
 }
 
-// containerLabels identify a container, as far as its source has them.
+// containerLabels identify a container, if its source has them.
 var containerLabels = []string{"namespace", "pod", "container", "name", "id"}
 
 // OfContainer returns a signal's values for the container of a track; nil if not measured.

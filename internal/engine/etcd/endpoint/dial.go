@@ -51,7 +51,7 @@ func Dial(host string, opt Options) (*grpc.ClientConn, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(opt.AnswerBytes)))
 }
 
-// A User authenticates the calls to the members of a cluster; no name means that nobody does. Each
+// A User authenticates the calls to the members of a cluster; without a name there is no authentication. Each
 // authentication is a proposal that all members write to their logs, and hashing the password takes 0.1 s
 // of CPU time. So the token, which is valid at all members, is kept until a member refuses it.
 type User struct {
