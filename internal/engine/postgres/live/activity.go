@@ -105,7 +105,13 @@ func (a *groups) group(values [][]byte) *group {
 
 	// Databases and states are few on a real server; whatever one claims, the memory stays bounded.
 	if len(a.of) >= 2*groupsMax {
-		return a.order[len(a.order)-1]
+		a.s.limit(fmt.Sprintf("there are more than %d combinations of database, state and type: further sessions are counted without them",
+			2*groupsMax))
+		values = make([][]byte, len(values))
+		key = string(bytes.Join(values, []byte{0}))
+		if g, ok := a.of[key]; ok {
+			return g
+		}
 	}
 
 	wait := len(values) - 2
