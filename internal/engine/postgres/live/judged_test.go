@@ -153,15 +153,40 @@ func (b *bench) commit(ctx context.Context, row int) error {
 		case <-tick.C:
 		}
 
-		began := time.Now()
-		if _, err := c.Exec(ctx, fmt.Sprintf("UPDATE accounts SET balance = balance + 1 WHERE id = %d", row)).ReadAll(); err != nil && ctx.Err() == nil {
+		update := fmt.Sprintf("UPDATE accounts SET balance = balance + 1 WHERE id = %d", row)
+		if err := b.timed(ctx, c, update); err != nil && ctx.Err() == nil {
 			return err
 		}
-
-		b.mu.Lock()
-		b.worst = max(b.worst, time.Since(began))
-		b.mu.Unlock()
 	}
+}
+
+// write executes transactions, one after the other. Each must be as short as a commit, and counts as one: a
+// session that executes for longer is part of what makes a stall.
+func (b *bench) write(times int, transactions ...string) {
+	b.t.Helper()
+	c, err := pgconn.Connect(b.t.Context(), b.server.Socket("postgres", "postgres"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+
+	defer func() { _ = c.Close(context.WithoutCancel(b.t.Context())) }()
+	for range times {
+		for _, sql := range transactions {
+			if err := b.timed(b.t.Context(), c, sql); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// timed executes one transaction.
+func (b *bench) timed(ctx context.Context, c *pgconn.PgConn, sql string) error {
+	began := time.Now()
+	_, err := c.Exec(ctx, sql).ReadAll()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.worst = max(b.worst, time.Since(began))
+	return err
 }
 
 // judged returns the diagnosis of what happens while clients commit. incident begins and ends within the
@@ -306,10 +331,8 @@ func TestRealBackgroundIsNoStall(t *testing.T) {
 		b.exec("SELECT pg_create_physical_replication_slot('gone', true)")
 		r := b.judged(func() {
 			b.until(calm, nil)
-			for range 70 { // of 16 MB each
-				b.exec("SELECT pg_logical_emit_message(false, 'x', 'x')")
-				b.exec("SELECT pg_switch_wal()")
-			}
+			// 70 segments of 16 MB each
+			b.write(70, "SELECT pg_logical_emit_message(false, 'x', 'x')", "SELECT pg_switch_wal()")
 			b.until(calm, func() bool { return b.seen["plimsoll_postgres_slot_kept_bytes "] > 1<<30 })
 		})
 

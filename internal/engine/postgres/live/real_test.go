@@ -111,9 +111,7 @@ func TestRealArchiver(t *testing.T) {
 			b.every = 200 * time.Millisecond
 			r := b.judged(func() {
 				for samples := 0; !x.until(samples, b.wal()); samples++ {
-					for range x.segments {
-						b.exec("SELECT pg_logical_emit_message(false, 'x', repeat('x', 16 << 20))")
-					}
+					b.write(16*x.segments, "SELECT pg_logical_emit_message(false, 'x', repeat('x', 1 << 20))")
 					b.until(1, nil)
 				}
 				b.until(12, nil) // the size of pg_wal is sampled every ten seconds
