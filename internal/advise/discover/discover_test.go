@@ -236,7 +236,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *kubeclient.Client) {
 
 	// Objects without a namespace are optional; missing ones are named.
 	f := found(t, guest, "mongo")
-	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes in the whole cluster") || !strings.Contains(text, "no permission to get storageclasses.storage.k8s.io of the cluster") {
+	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes in the whole cluster") || !strings.Contains(text, "no permission to get storageclasses.storage.k8s.io in the whole cluster") {
 		t.Errorf("remarks are %s", text)
 	}
 

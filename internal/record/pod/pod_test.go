@@ -125,7 +125,7 @@ func TestPod(t *testing.T) {
 		"others":                  {address: "k8s://db/mixed-0", asked: "gcp://projects/shop/zones/europe-west1-b/disks/db-data azure://" + disk, noted: "claim gboth: its disk projects/shop/regions/europe-west1/disks/db-ha is in two zones"},
 		"one that fails":          {address: "k8s://db/mixed-0", fails: "gcp://", asked: "gcp://projects/shop/zones/europe-west1-b/disks/db-data azure://" + disk, noted: "gcp://projects/shop/zones/europe-west1-b/disks/db-data: there are no samples"},
 		"all that fail":           {address: "k8s://db/aws-0", fails: "aws://", asked: "aws://vol-0123456789abcdef0,vol-0123456789abcdef1?region=eu-central-1", failed: "there are no samples"},
-		"another driver":          {address: "k8s://db/local-0", failed: "claim local: its driver local.csi.example.com is none whose provider can be asked"},
+		"another driver":          {address: "k8s://db/local-0", failed: "claim local: its driver local.csi.example.com is not supported: want one of AWS, Azure or Google Cloud"},
 		"no volume":               {address: "k8s://db/new-0", failed: "claim new is not bound to a volume"},
 		"no claims":               {address: "k8s://db/bare-0", failed: "pod bare-0 has no claims"},
 		"no pod":                  {address: "k8s://db/aws", failed: "pod aws not found in namespace db"},
