@@ -32,7 +32,7 @@ func containerCPUThrottled() rules.Rule {
 		var out []rules.Finding
 		for _, track := range held {
 			cells := timeline.Known(track.Values)
-			finding, ok := rule.Condition(input, rules.ContainerName(track.Labels), cells)
+			finding, ok := rule.Binds(input, rules.ContainerName(track.Labels), cells)
 			if !ok {
 				continue
 			}

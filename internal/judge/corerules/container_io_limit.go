@@ -72,7 +72,7 @@ func limitFinding(r rules.Rule, input *rules.Case, kind rules.IOLimit,
 	}
 
 	dev := limit.Labels.Get("device")
-	finding, ok := r.Condition(input, rules.ContainerName(limit.Labels)+" on "+dev, cells)
+	finding, ok := r.Binds(input, rules.ContainerName(limit.Labels)+" on "+dev, cells)
 	in := cells.And(input.Stall.Cells)
 
 	if !ok {

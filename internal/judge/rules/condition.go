@@ -14,7 +14,7 @@ const (
 )
 
 // Condition judges a rule by the cells in which its condition holds: how much of the stalled time
-// is due to them. A condition that coincides with stalls no more than by chance is not a cause.
+// is due to them. A condition that coincides with stalls no more than by chance is not a cause: ok is false.
 func (r Rule) Condition(input *Case, subject string, cells timeline.Mask) (Finding, bool) {
 	fraction, pIn, pOut := input.Attributable(cells)
 	if fraction < MinAttributable {
@@ -37,21 +37,26 @@ func (r Rule) Condition(input *Case, subject string, cells timeline.Mask) (Findi
 	}
 
 	chance := input.Coincidence(cells)
-	if chance > coincidenceMost || input.fewIntervals() {
-		return Finding{}, false
-	}
-
-	if chance > coincidenceSure {
-		finding.Severity = LessThanCritical(finding.Severity)
-	}
-
 	finding.Evidence = append(finding.Evidence,
 		input.Figure("share of time stalled while it did not", nil, pOut, "ratio",
 			input.Stall.Active.Without(cells)),
 		input.Figure("probability that it coincides this much with stalls by chance", nil, chance, "ratio",
 			input.Stall.Active))
 
-	return finding, true
+	if chance > coincidenceSure {
+		finding.Severity = LessThanCritical(finding.Severity)
+	}
+
+	return finding, chance <= coincidenceMost && !input.fewIntervals()
+}
+
+// Binds judges a limit that by itself holds a container back in the given cells. If most of the stalled time
+// is among them, the limit explains it even in a recording of less than a minute, but is never critical: that
+// has too few other moments to exclude chance, as a single one that fits as well exceeds coincidenceMost.
+func (r Rule) Binds(input *Case, subject string, cells timeline.Mask) (Finding, bool) {
+	finding, ok := r.Condition(input, subject, cells)
+	short := coincidenceMost*float64(input.Stall.Active.Count()) < 1
+	return finding, ok || short && finding.Weight >= bindsShare && !input.fewIntervals()
 }
 
 // Coincides is the finding that stalls coincide with a condition that holds in some cells: they are a larger

@@ -80,17 +80,22 @@ func (c *Case) AddFigure(f *Finding, text string, signal *Signal, value float64,
 const bindsShare = 0.5
 
 // ContainerBinds names the container limit that held requests back in the stalled time, and the
-// rule with the details; "" if none did.
+// rule with the details; "" if none did, or if that may be chance: then the rule finds nothing either.
 func (c *Case) ContainerBinds() (what, rule string) {
 	if !c.Stall.Any() {
 		return "", ""
 	}
-	if Share(c.ContainersHeldBack(), c.Stall.Cells) >= bindsShare {
+	explains := func(cells timeline.Mask) bool {
+		_, ok := Rule{}.Binds(c, "", cells)
+		return ok
+	}
+
+	if held := c.ContainersHeldBack(); Share(held, c.Stall.Cells) >= bindsShare && explains(held) {
 		return "the container's I/O limit", "container/io-limit"
 	}
 	for _, t := range c.Signal(ContainerCPUThrottled) {
 		at := timeline.Where(t.Values, func(x float64) bool { return x > ThrottledShare })
-		if fraction, _, _ := c.Attributable(at); fraction >= bindsShare {
+		if fraction, _, _ := c.Attributable(at); fraction >= bindsShare && explains(at) {
 			return "the container's CPU quota", "container/cpu-throttled"
 		}
 	}
