@@ -51,8 +51,8 @@ func (r Rule) Condition(input *Case, subject string, cells timeline.Mask) (Findi
 }
 
 // Binds judges a limit that by itself holds a container back in the given cells. If most of the stalled time
-// is among them, the limit explains it even in a recording of less than a minute, but is never critical: that
-// has too few other moments to exclude chance, as a single one that fits as well exceeds coincidenceMost.
+// is among them, the limit explains it even in fewer than 50 cells under load, but is never critical: so few
+// cannot exclude chance, as a single other moment that fits as well exceeds coincidenceMost.
 func (r Rule) Binds(input *Case, subject string, cells timeline.Mask) (Finding, bool) {
 	finding, ok := r.Condition(input, subject, cells)
 	short := coincidenceMost*float64(input.Stall.Active.Count()) < 1
